@@ -20,8 +20,8 @@ REPLICAS = 6
 GAP_MS = 1000  # a process stopped for this long may be suspected
 
 SUSPICION = re.compile(r"(?:ControlServer - node (\w+)(?:~\w+)?: (?:silent|lost: .*)"
-                       r"|LoopLinks - data link to (\w+)~\w+ from loop \d+: closed: (?:silent|not connected.*)"
-                       r"|LoopLinks - data link from (\w+)~\w+, loop \d+: \S+: silent"
+                       r"|EventLoopLinks - data link to (\w+)~\w+ from loop \d+: closed: (?:silent|not connected.*)"
+                       r"|EventLoopLinks - data link from (\w+)~\w+, loop \d+: \S+: silent"
                        r"|ControlClient - controller unreachable: (silent for) .*)")
 GAP = re.compile(r"(?:blocked for|running again after) (\d+) ms")
 

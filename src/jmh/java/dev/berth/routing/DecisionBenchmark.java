@@ -59,7 +59,7 @@ public class DecisionBenchmark {
   /** Of so many replicas, each with up to 50 of 100 slots in use. */
   static DeploymentRouter router(int replicas) {
     List<SlotLedger> ledgers = new ArrayList<>();
-    List<RoutingSnapshot.Route> routes = new ArrayList<>();
+    List<RoutingSnapshot.SnapshotReplica> routes = new ArrayList<>();
     SplittableRandom load = new SplittableRandom(1);
     for (int ordinal = 0; ordinal < replicas; ordinal++) {
       SlotLedger ledger = Ledgers.ledger(ordinal + 1, 100, System::nanoTime, load::nextLong);
@@ -67,7 +67,7 @@ public class DecisionBenchmark {
         ledger.tryAcquire();
       }
       ledgers.add(ledger);
-      routes.add(new RoutingSnapshot.Route(info(ordinal), true));
+      routes.add(new RoutingSnapshot.SnapshotReplica(info(ordinal), true));
     }
     Routers routers =
         new PlaneBuilder("here", System::nanoTime, (node, address, message) -> SendResult.GONE)
@@ -76,7 +76,7 @@ public class DecisionBenchmark {
             .routers(directory(ledgers));
     DeploymentRouter router = routers.router(DEPLOYMENT, RoutingProbe.DEFAULTS);
     routers.update(
-        new RoutingSnapshot(DEPLOYMENT, new RoutingSnapshot.Version(1, 1), true, routes));
+        new RoutingSnapshot(DEPLOYMENT, new RoutingSnapshot.SnapshotVersion(1, 1), true, routes));
     return router;
   }
 

@@ -1,7 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.protocol.port.Endpoint;
-import dev.berth.protocol.port.HttpFailure;
+import dev.berth.protocol.port.HttpErrorResponse;
 import io.vertx.core.Future;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +31,7 @@ public record BearerTokens(KnownTokens known, boolean required, Endpoint behind)
   }
 
   @Override
-  public Exchange handle(Asked request) {
+  public EndpointCall handle(EndpointRequest request) {
     List<String> shown = request.headers().all("Authorization");
     if (shown.isEmpty()) {
       return required && request.client() == null ? refused() : behind.handle(request);
@@ -40,10 +40,11 @@ public record BearerTokens(KnownTokens known, boolean required, Endpoint behind)
     return name == null ? refused() : behind.handle(request.by("token " + name));
   }
 
-  private static Exchange refused() {
+  private static EndpointCall refused() {
     String why = "Authorization: no known token (expected: Bearer, and a configured token)";
-    HttpFailure told = new HttpFailure(401, "unauthorized", why, "Nothing was executed.");
-    Answer answer = ReservationProblems.error(told, Map.of("WWW-Authenticate", "Bearer"));
+    HttpErrorResponse told =
+        new HttpErrorResponse(401, "unauthorized", why, "Nothing was executed.");
+    EndpointResponse answer = ReservationProblems.error(told, Map.of("WWW-Authenticate", "Bearer"));
     return () -> Future.succeededFuture(answer);
   }
 }

@@ -59,9 +59,9 @@ public final class EndpointRoutes implements AdminRoutes {
     HttpServerRequest request = context.request();
     SocketAddress peer = request.remoteAddress();
     String known = AdminGate.knownCallerOf(context);
-    Endpoint.Exchange exchange =
+    Endpoint.EndpointCall exchange =
         endpoint.handle(
-            new Endpoint.Asked(
+            new Endpoint.EndpointRequest(
                 request.method().name(),
                 request.path(),
                 headersOf(request.headers(), known == null ? FOR_UNKNOWN : FOR_KNOWN),
@@ -75,10 +75,10 @@ public final class EndpointRoutes implements AdminRoutes {
   /** A request awaiting its response. Confined to the event loop of its connection. */
   private static final class Asking {
     private final HttpServerResponse response;
-    private final Endpoint.Exchange exchange;
+    private final Endpoint.EndpointCall exchange;
     private boolean over; // responded, or the client disconnected
 
-    Asking(HttpServerResponse response, Endpoint.Exchange exchange) {
+    Asking(HttpServerResponse response, Endpoint.EndpointCall exchange) {
       this.response = response;
       this.exchange = exchange;
     }
@@ -90,7 +90,7 @@ public final class EndpointRoutes implements AdminRoutes {
       exchange.answer().onSuccess(answer -> here.runOnContext(run -> write(answer)));
     }
 
-    private void write(Endpoint.Answer answer) {
+    private void write(Endpoint.EndpointResponse answer) {
       if (over) {
         return;
       }

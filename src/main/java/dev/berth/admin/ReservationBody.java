@@ -2,7 +2,7 @@ package dev.berth.admin;
 
 import dev.berth.admin.JsonMembers.BadBodyException;
 import dev.berth.api.DeploymentId;
-import dev.berth.protocol.port.Reservations.Wish;
+import dev.berth.protocol.port.Reservations.ReservationRequest;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,18 +29,20 @@ public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
    *
    * @param waitNanos waiting time of all of them; 0 for none
    */
-  record Legs(List<Wish> wishes, long waitNanos) {}
+  record Legs(List<ReservationRequest> wishes, long waitNanos) {}
 
   /**
    * Parses a request for one slot of a deployment.
    *
    * @throws BadBodyException with every wrong key
    */
-  Wish wish(DeploymentId deployment, Buffer body) throws BadBodyException {
+  ReservationRequest wish(DeploymentId deployment, Buffer body) throws BadBodyException {
     JsonMembers members = JsonMembers.of(body);
     members.allow(KEYS);
     long ttl = members.nanos(TTL, maxTtl, false);
-    Wish wish = new Wish(deployment, ttl, members.nanos(WAIT, maxWait, true), members.sessionId());
+    ReservationRequest wish =
+        new ReservationRequest(
+            deployment, ttl, members.nanos(WAIT, maxWait, true), members.sessionId());
     members.check();
     return wish;
   }
@@ -55,7 +57,7 @@ public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
     members.allow(TOGETHER_KEYS);
     long ttl = members.nanos(TTL, maxTtl, false);
     long wait = members.nanos(WAIT, maxWait, true);
-    List<Wish> wishes = new ArrayList<>();
+    List<ReservationRequest> wishes = new ArrayList<>();
     List<?> legs = members.given().get("legs") instanceof List<?> list ? list : List.of();
     if (legs.isEmpty() || legs.size() > maxLegs) {
       String expected = " (expected: a list of 1 to " + maxLegs + ")";
@@ -75,7 +77,7 @@ public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
     return new Legs(wishes, wait);
   }
 
-  private void read(JsonMembers leg, long ttl, long wait, List<Wish> into) {
+  private void read(JsonMembers leg, long ttl, long wait, List<ReservationRequest> into) {
     leg.allow(LEG_KEYS);
     long own = leg.nanos(TTL, maxTtl, false);
     String session = leg.sessionId();
@@ -83,7 +85,8 @@ public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
     String deployment = leg.name("deployment");
     if (!application.isEmpty() && !deployment.isEmpty()) {
       into.add(
-          new Wish(new DeploymentId(application, deployment), own == 0 ? ttl : own, wait, session));
+          new ReservationRequest(
+              new DeploymentId(application, deployment), own == 0 ? ttl : own, wait, session));
     }
   }
 }

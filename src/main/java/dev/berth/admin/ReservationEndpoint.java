@@ -3,7 +3,7 @@ package dev.berth.admin;
 import dev.berth.admin.JsonMembers.BadBodyException;
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.port.Endpoint;
-import dev.berth.protocol.port.HttpFailure;
+import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.Reservations;
 import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.protocol.port.Reservations.ReservationException;
@@ -76,7 +76,7 @@ public record ReservationEndpoint(
   }
 
   @Override
-  public Exchange handle(Asked request) {
+  public EndpointCall handle(EndpointRequest request) {
     Target target = target(request.path());
     if (target == null && !request.path().equals(TOGETHER)) {
       return answered(ReservationProblems.error(404, "not_found", "Not found.", ""));
@@ -108,7 +108,8 @@ public record ReservationEndpoint(
    *
    * @param target null for several together
    */
-  private Exchange reserve(@Nullable Target target, Asked request) throws BadBodyException {
+  private EndpointCall reserve(@Nullable Target target, EndpointRequest request)
+      throws BadBodyException {
     if (target == null) {
       ReservationBody.Legs legs = bodies.legs(request.body());
       return waiting(
@@ -124,30 +125,33 @@ public record ReservationEndpoint(
   }
 
   /** A pending reservation, which is released when its client disconnects. */
-  private record Waiting(Future<Answer> answer, Runnable abandon) implements Exchange {
+  private record Waiting(Future<EndpointResponse> answer, Runnable abandon)
+      implements EndpointCall {
     @Override
     public void clientGone() {
       abandon.run();
     }
   }
 
-  private static <T> Exchange waiting(Reservations.Asked<T> asked, Function<T, Answer> shown) {
+  private static <T> EndpointCall waiting(
+      Reservations.ReservationCall<T> asked, Function<T, EndpointResponse> shown) {
     return new Waiting(told(asked.answer(), shown), asked::abandon);
   }
 
-  private Exchange renew(DeploymentId deployment, String token, Asked request)
+  private EndpointCall renew(DeploymentId deployment, String token, EndpointRequest request)
       throws BadBodyException {
     if (!JsonMembers.of(request.body()).given().isEmpty()) {
       throw new BadBodyException(List.of("body: not empty (expected: none, or {})"));
     }
-    Future<Answer> answer =
+    Future<EndpointResponse> answer =
         told(reservations.renew(deployment, token), held -> json(200, shown(held), Map.of()));
     return () -> answer;
   }
 
-  private Exchange release(DeploymentId deployment, String token) {
-    Answer done = new Answer(204, Map.of(), Buffer.buffer());
-    Future<Answer> answer = told(reservations.release(deployment, token), released -> done);
+  private EndpointCall release(DeploymentId deployment, String token) {
+    EndpointResponse done = new EndpointResponse(204, Map.of(), Buffer.buffer());
+    Future<EndpointResponse> answer =
+        told(reservations.release(deployment, token), released -> done);
     return () -> answer;
   }
 
@@ -155,7 +159,7 @@ public record ReservationEndpoint(
    * Returns the caller to which reservations count: the most specific identity of the client. An
    * IPv6 address counts by its first 64 bits only, as any machine can choose the others.
    */
-  static String callerOf(Asked request) {
+  static String callerOf(EndpointRequest request) {
     String client = request.client();
     if (client != null) {
       return client;
@@ -166,11 +170,12 @@ public record ReservationEndpoint(
     return "address " + (long6 ? HexFormat.of().formatHex(address, 0, 8) : peer);
   }
 
-  private static Reservations.Caller caller(Asked request) throws BadBodyException {
-    return new Reservations.Caller(callerOf(request), keyOf(request));
+  private static Reservations.ReservationCaller caller(EndpointRequest request)
+      throws BadBodyException {
+    return new Reservations.ReservationCaller(callerOf(request), keyOf(request));
   }
 
-  private static @Nullable String keyOf(Asked request) throws BadBodyException {
+  private static @Nullable String keyOf(EndpointRequest request) throws BadBodyException {
     List<String> keys = request.headers().all("Idempotency-Key");
     if (keys.isEmpty()) {
       return null;
@@ -214,14 +219,15 @@ public record ReservationEndpoint(
     return ReservationJson.of(held, ownHost, ownPort.getAsInt());
   }
 
-  private static Answer json(int status, JsonObject body, Map<String, String> more) {
+  private static EndpointResponse json(int status, JsonObject body, Map<String, String> more) {
     Map<String, String> headers = new LinkedHashMap<>(more);
     headers.put("Content-Type", "application/json");
     headers.put("Cache-Control", "no-store");
-    return new Answer(status, headers, body.toBuffer());
+    return new EndpointResponse(status, headers, body.toBuffer());
   }
 
-  private static <T> Future<Answer> told(Future<T> done, Function<T, Answer> shown) {
+  private static <T> Future<EndpointResponse> told(
+      Future<T> done, Function<T, EndpointResponse> shown) {
     return done.map(shown)
         .otherwise(
             failed -> {
@@ -233,13 +239,13 @@ public record ReservationEndpoint(
             });
   }
 
-  private static Exchange notAllowed(String allowed) {
+  private static EndpointCall notAllowed(String allowed) {
     String why = "Method not allowed (expected: " + allowed + ").";
-    HttpFailure told = new HttpFailure(405, "method_not_allowed", why, "");
+    HttpErrorResponse told = new HttpErrorResponse(405, "method_not_allowed", why, "");
     return answered(ReservationProblems.error(told, Map.of("Allow", allowed)));
   }
 
-  private static Exchange answered(Answer answer) {
+  private static EndpointCall answered(EndpointResponse answer) {
     return () -> Future.succeededFuture(answer);
   }
 }

@@ -11,7 +11,7 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.BuildFailed;
 import dev.berth.controller.ControllerEvent.Built;
 import dev.berth.protocol.UserFailure;
-import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.replica.hooks.HookThreads;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -92,7 +92,7 @@ public final class Builds {
   }
 
   private final HookThreads threads;
-  private final Loop control;
+  private final LoopExecutor control;
   private final Sources sources;
   private final Consumer<ControllerEvent> controller;
   private final Consumer<LoadedApplication> gone;
@@ -113,7 +113,7 @@ public final class Builds {
    */
   public Builds(
       HookThreads threads,
-      Loop control,
+      LoopExecutor control,
       Sources sources,
       Consumer<ControllerEvent> controller,
       Consumer<LoadedApplication> gone) {

@@ -12,7 +12,7 @@ import dev.berth.controller.PolicySource;
 import dev.berth.controller.autoscaling.PolicyAnswer;
 import dev.berth.controller.autoscaling.PolicyReply;
 import dev.berth.protocol.UserFailure;
-import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.replica.hooks.HookThreads;
 import dev.berth.replica.hooks.UnderLoader;
 import dev.berth.replica.hooks.UserCall;
@@ -56,7 +56,7 @@ public final class Policies {
   private static final Logger LOG = LoggerFactory.getLogger(Policies.class);
 
   private final HookThreads threads;
-  private final Loop control;
+  private final LoopExecutor control;
   private final Builds builds;
   private final Consumer<ControllerEvent> controller;
   private final LongSupplier nanoClock;
@@ -70,7 +70,7 @@ public final class Policies {
    */
   public Policies(
       HookThreads threads,
-      Loop control,
+      LoopExecutor control,
       Builds builds,
       Consumer<ControllerEvent> controller,
       LongSupplier nanoClock) {

@@ -1,6 +1,6 @@
 package dev.berth.controller;
 
-import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import io.vertx.core.Future;
@@ -54,7 +54,7 @@ public final class ControllerVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    consumer = vertx.eventBus().localConsumer(Addresses.CONTROLLER);
+    consumer = vertx.eventBus().localConsumer(BusAddresses.CONTROLLER);
     consumer.handler(this::onMessage);
     arm();
     return consumer.completion();

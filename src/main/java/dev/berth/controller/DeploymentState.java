@@ -140,7 +140,7 @@ final class DeploymentState {
    * carry the load: all serve. When more than half of the healthy replicas are suspects, the fault
    * is hardly theirs: none is excluded. Source: Envoy's panic threshold.
    */
-  List<RoutingSnapshot.Route> routes(long nowNanos) {
+  List<RoutingSnapshot.SnapshotReplica> routes(long nowNanos) {
     int serving = 0;
     int healthy = 0;
     int suspects = 0;
@@ -153,14 +153,14 @@ final class DeploymentState {
     }
     boolean fewAreHealthy = healthy * 2 < serving;
     boolean without = suspects * 2 <= healthy;
-    List<RoutingSnapshot.Route> routes = new ArrayList<>(replicas.size());
+    List<RoutingSnapshot.SnapshotReplica> routes = new ArrayList<>(replicas.size());
     for (ReplicaRecord replica : replicas.values()) {
       if (replica.info != null && replica.phase != ReplicaPhase.STARTING) {
         boolean routable =
             replica.isServing()
                 && (fewAreHealthy
                     || (!replica.isSick() && !(without && replica.suspicion.isOut(nowNanos))));
-        routes.add(new RoutingSnapshot.Route(replica.info, routable));
+        routes.add(new RoutingSnapshot.SnapshotReplica(replica.info, routable));
       }
     }
     return routes;
@@ -174,7 +174,7 @@ final class DeploymentState {
     RoutingSnapshot last = published;
     return last != null
         && last.available()
-        && last.replicas().stream().anyMatch(RoutingSnapshot.Route::routable);
+        && last.replicas().stream().anyMatch(RoutingSnapshot.SnapshotReplica::routable);
   }
 
   void remember(ReplicaRecord ended, String reason) {

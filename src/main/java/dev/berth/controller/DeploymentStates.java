@@ -230,13 +230,13 @@ final class DeploymentStates {
 
   private void publish(DeploymentState deployment, Turn turn) {
     RoutingSnapshot last = deployment.published;
-    List<RoutingSnapshot.Route> routes = deployment.routes(turn.nowNanos);
+    List<RoutingSnapshot.SnapshotReplica> routes = deployment.routes(turn.nowNanos);
     boolean available = deployment.isAvailable();
     if (last == null || last.available() != available || !last.replicas().equals(routes)) {
       RoutingSnapshot snapshot =
           new RoutingSnapshot(
               deployment.id,
-              new RoutingSnapshot.Version(epoch.number(), ++counter),
+              new RoutingSnapshot.SnapshotVersion(epoch.number(), ++counter),
               available,
               routes);
       deployment.published = snapshot;

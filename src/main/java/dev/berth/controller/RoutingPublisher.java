@@ -9,7 +9,7 @@ import dev.berth.protocol.BusMessage.RoutingUpdate;
 import dev.berth.protocol.RoutingDelta;
 import dev.berth.protocol.RoutingDigest;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.RoutingSnapshot.Version;
+import dev.berth.protocol.RoutingSnapshot.SnapshotVersion;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -49,7 +49,7 @@ public final class RoutingPublisher {
     final String node;
     final long incarnation;
     // NONE: it waits for the first snapshot
-    final Map<DeploymentId, Version> told = new HashMap<>();
+    final Map<DeploymentId, SnapshotVersion> told = new HashMap<>();
     long digest;
     int differences;
 
@@ -58,14 +58,14 @@ public final class RoutingPublisher {
       this.incarnation = incarnation;
     }
 
-    void tell(DeploymentId deployment, Version version) {
+    void tell(DeploymentId deployment, SnapshotVersion version) {
       drop(deployment);
       told.put(deployment, version);
       digest += RoutingDigest.of(deployment, version);
     }
 
     void drop(DeploymentId deployment) {
-      Version before = told.remove(deployment);
+      SnapshotVersion before = told.remove(deployment);
       if (before != null) {
         digest -= RoutingDigest.of(deployment, before);
       }
@@ -83,7 +83,7 @@ public final class RoutingPublisher {
   private final BiConsumer<String, BusMessage> instances;
   private final Map<DeploymentId, RoutingSnapshot> published = new HashMap<>();
   private final Map<String, Subscriber> subscribers = new LinkedHashMap<>(); // by node
-  private Version newest;
+  private SnapshotVersion newest;
   private boolean recovered;
 
   /**
@@ -96,7 +96,7 @@ public final class RoutingPublisher {
     this.term = term;
     this.isDeclared = isDeclared;
     this.instances = instances;
-    this.newest = new Version(term, 0);
+    this.newest = new SnapshotVersion(term, 0);
   }
 
   /**
@@ -109,9 +109,10 @@ public final class RoutingPublisher {
     }
     recovered = true;
     for (Subscriber subscriber : List.copyOf(subscribers.values())) {
-      for (Map.Entry<DeploymentId, Version> told : List.copyOf(subscriber.told.entrySet())) {
-        if (told.getValue().equals(Version.NONE)) {
-          answer(subscriber, told.getKey(), Version.NONE);
+      for (Map.Entry<DeploymentId, SnapshotVersion> told :
+          List.copyOf(subscriber.told.entrySet())) {
+        if (told.getValue().equals(SnapshotVersion.NONE)) {
+          answer(subscriber, told.getKey(), SnapshotVersion.NONE);
         }
       }
     }
@@ -136,7 +137,7 @@ public final class RoutingPublisher {
     RoutingSnapshot before = published.put(snapshot.deployment(), snapshot);
     @Nullable RoutingDelta change = null;
     for (Subscriber to : subscribers.values()) {
-      Version told = to.told.get(snapshot.deployment());
+      SnapshotVersion told = to.told.get(snapshot.deployment());
       if (told == null) {
         continue; // it has no routers of the deployment
       }
@@ -191,10 +192,10 @@ public final class RoutingPublisher {
     }
   }
 
-  private void answer(Subscriber to, DeploymentId deployment, Version held) {
+  private void answer(Subscriber to, DeploymentId deployment, SnapshotVersion held) {
     RoutingSnapshot snapshot = published.get(deployment);
     if (snapshot == null && (!recovered || isDeclared.test(deployment))) {
-      to.tell(deployment, Version.NONE); // it receives the first snapshot later
+      to.tell(deployment, SnapshotVersion.NONE); // it receives the first snapshot later
       return;
     }
     if (snapshot == null) {

@@ -1,6 +1,6 @@
 package dev.berth.desired;
 
-import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.view.CommandRejectedException;
 import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Future;
@@ -25,7 +25,7 @@ public final class CommandQueue {
   static final int MOST_CHARS = 16 << 20;
 
   private final Executor offLoop;
-  private final Loop control;
+  private final LoopExecutor control;
   private Future<Void> last = Future.succeededFuture(); // completes with the last command
   volatile int size; // waiting commands, readable by other threads
   private int chars; // of the waiting commands
@@ -36,7 +36,7 @@ public final class CommandQueue {
    * @param offLoop may block
    * @param control the control loop
    */
-  CommandQueue(Executor offLoop, Loop control) {
+  CommandQueue(Executor offLoop, LoopExecutor control) {
     this.offLoop = offLoop;
     this.control = control;
   }

@@ -12,7 +12,7 @@ import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredChange.Head;
 import dev.berth.protocol.BuildSource;
-import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.view.CommandRejectedException;
 import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import dev.berth.view.ControllerCommands;
@@ -119,7 +119,7 @@ public final class ServeControl implements Builds.Sources {
     Decision on(DesiredState state) throws IOException;
   }
 
-  private final Loop control;
+  private final LoopExecutor control;
   private final StateLog log;
   private final KeptJars jars;
   private final EntryReader reader;
@@ -150,7 +150,7 @@ public final class ServeControl implements Builds.Sources {
       Path folder,
       StateLog log,
       Executor offLoop,
-      Loop control,
+      LoopExecutor control,
       TimeOfDay nowMs) {
     this.control = control;
     this.log = log;

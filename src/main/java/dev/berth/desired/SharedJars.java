@@ -2,7 +2,7 @@ package dev.berth.desired;
 
 import dev.berth.code.Jar;
 import dev.berth.code.JarRepository;
-import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.view.JarCatalog;
 import io.vertx.core.Future;
 import java.nio.file.Path;
@@ -39,7 +39,7 @@ public record SharedJars(
   public static SharedJars fetched(
       Path directory,
       Executor offLoop,
-      Loop control,
+      LoopExecutor control,
       Supplier<@Nullable Set<Path>> running,
       TimeOfDay nowMs) {
     JarRepository jars = new JarRepository(nowMs, nowMs::steadyMs, JarRepository.MAX_BYTES);

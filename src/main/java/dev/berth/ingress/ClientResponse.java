@@ -3,7 +3,7 @@ package dev.berth.ingress;
 import dev.berth.api.Headers;
 import dev.berth.api.Response;
 import dev.berth.ingress.access.AccessOutcome;
-import dev.berth.protocol.port.HttpFailure;
+import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.stream.InboundStream;
 import dev.berth.stream.StreamLedger;
 import dev.berth.stream.StreamWindow;
@@ -52,9 +52,9 @@ final class ClientResponse implements Completable<Void> {
     Headers headers = response.headers();
     if (status != 200) {
       out.setStatusCode(status);
-      if ((status == 408 || status == 409) && headers.get(HttpFailure.SHOULD_RETRY) == null) {
+      if ((status == 408 || status == 409) && headers.get(HttpErrorResponse.SHOULD_RETRY) == null) {
         // the handler ran: it decides on retries
-        out.headers().set(HttpFailure.SHOULD_RETRY, "false");
+        out.headers().set(HttpErrorResponse.SHOULD_RETRY, "false");
       }
     }
     exchange.loop.passed.pass(headers, out.headers());
@@ -125,23 +125,23 @@ final class ClientResponse implements Completable<Void> {
   }
 
   /** Sends the failure of a request that has no response. */
-  void send(HttpFailure failure) {
+  void send(HttpErrorResponse failure) {
     exchange.http.response().headers().clear(); // of a response that could not be sent
     send(failure, mustClose());
   }
 
-  void sendAndClose(HttpFailure failure) {
+  void sendAndClose(HttpErrorResponse failure) {
     send(failure, true);
   }
 
   /** Sends a failure to a client that still sends, and gives it time to read the failure. */
-  void sendAndLinger(HttpFailure failure) {
+  void sendAndLinger(HttpErrorResponse failure) {
     exchange.connection.announceClose(exchange.http.response());
     linger();
     send(failure, false);
   }
 
-  private void send(HttpFailure failure, boolean close) {
+  private void send(HttpErrorResponse failure, boolean close) {
     if (exchange.recorder != null) {
       exchange.recorder.outcome(failure.code());
     }

@@ -18,7 +18,7 @@ final class EndpointExchange extends HttpExchange {
 
   private final Endpoint endpoint;
   private final String path;
-  private Endpoint.@Nullable Exchange asked;
+  private Endpoint.@Nullable EndpointCall asked;
 
   EndpointExchange(
       ConnectionPort connection,
@@ -40,9 +40,9 @@ final class EndpointExchange extends HttpExchange {
       return;
     }
     become(ExchangeState.CALLING);
-    Endpoint.Exchange exchange =
+    Endpoint.EndpointCall exchange =
         endpoint.handle(
-            new Endpoint.Asked(
+            new Endpoint.EndpointRequest(
                 http.method().name(),
                 path,
                 new ReceivedHeaders(http.headers()),
@@ -69,7 +69,7 @@ final class EndpointExchange extends HttpExchange {
     }
   }
 
-  private void send(Endpoint.Answer reply) {
+  private void send(Endpoint.EndpointResponse reply) {
     if (!isOver()) {
       reply.headers().forEach(http.response()::putHeader);
       Buffer body = reply.body().length() == 0 ? BodyReader.EMPTY : reply.body();

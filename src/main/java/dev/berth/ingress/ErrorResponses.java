@@ -4,8 +4,8 @@ import dev.berth.api.BerthException;
 import dev.berth.config.Backpressure;
 import dev.berth.config.keys.Settings;
 import dev.berth.net.http.RefusedRequest;
-import dev.berth.protocol.port.HttpFailure;
-import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.HttpErrorResponse;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.routing.RoutedCall;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
@@ -17,17 +17,22 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Responses to requests that fail: the failures of {@link HttpFailure} with the texts of Ray Serve,
- * and refusals of the ingress itself.
+ * Responses to requests that fail: the failures of {@link HttpErrorResponse} with the texts of Ray
+ * Serve, and refusals of the ingress itself.
  */
 final class ErrorResponses {
   static final String TEXT = "text/plain; charset=utf-8";
   static final String JSON = "application/json";
 
   /** Refusal when in-flight requests use all memory for requests. */
-  static final HttpFailure TOO_MANY_REQUESTS =
-      new HttpFailure(
-          503, "overloaded", "Too many requests are in flight.", HttpFailure.DID_NOT_RUN, 1, true);
+  static final HttpErrorResponse TOO_MANY_REQUESTS =
+      new HttpErrorResponse(
+          503,
+          "overloaded",
+          "Too many requests are in flight.",
+          HttpErrorResponse.DID_NOT_RUN,
+          1,
+          true);
 
   private static final String BACK_PRESSURE = "Request dropped due to backpressure";
 
@@ -44,17 +49,17 @@ final class ErrorResponses {
    *
    * @param call null if the failure came before the call
    */
-  static HttpFailure of(
+  static HttpErrorResponse of(
       @Nullable RoutedCall call,
       BerthException failure,
       String requestId,
       long timeoutNanos,
       Settings backpressure) {
-    Problem refused = call == null ? null : call.reservationProblem();
+    ReservationProblem refused = call == null ? null : call.reservationProblem();
     if (refused != null) {
-      return HttpFailure.of(refused);
+      return HttpErrorResponse.of(refused);
     }
-    HttpFailure told = of(failure, requestId, timeoutNanos, backpressure);
+    HttpErrorResponse told = of(failure, requestId, timeoutNanos, backpressure);
     boolean neverSent = call == null || !call.sent();
     return neverSent && failure instanceof BerthException.Timeout ? told.beforeItStarted() : told;
   }
@@ -64,9 +69,9 @@ final class ErrorResponses {
    *
    * @param timeoutNanos timeout of the request, or a negative number for none
    */
-  static HttpFailure of(
+  static HttpErrorResponse of(
       BerthException failure, String requestId, long timeoutNanos, Settings backpressure) {
-    HttpFailure told = HttpFailure.of(failure.kind());
+    HttpErrorResponse told = HttpErrorResponse.of(failure.kind());
     return switch (failure.kind()) {
       case TIMEOUT ->
           told.saying(
@@ -81,47 +86,50 @@ final class ErrorResponses {
   }
 
   /** Response after the maximum wait for an endpoint without a target. */
-  static final HttpFailure LEADS_NOWHERE =
-      new HttpFailure(
-              503, "leads_nowhere", "The endpoint has no deployment yet.", HttpFailure.DID_NOT_RUN)
+  static final HttpErrorResponse LEADS_NOWHERE =
+      new HttpErrorResponse(
+              503,
+              "leads_nowhere",
+              "The endpoint has no deployment yet.",
+              HttpErrorResponse.DID_NOT_RUN)
           .comeBackAfter(1);
 
   /** Refusal when the maximum number of requests is parked. */
-  static final HttpFailure TOO_MANY_PARKED =
+  static final HttpErrorResponse TOO_MANY_PARKED =
       LEADS_NOWHERE.saying("The endpoint has no deployment yet, and too many requests wait.");
 
   /** Returns the response for a path without a route. The text is Ray's, including the dots. */
-  static HttpFailure notFound(String path) {
-    return new HttpFailure(
+  static HttpErrorResponse notFound(String path) {
+    return new HttpErrorResponse(
         404,
         "not_found",
         "Path '" + path + "' not found. Ping http://.../-/routes for available routes.",
         "GET /-/routes lists the routes; commands and metrics are on the port of berth.admin.");
   }
 
-  static HttpFailure bodyTooLarge(long maxBytes) {
+  static HttpErrorResponse bodyTooLarge(long maxBytes) {
     return refusal(413, "body_too_large", "Request body is larger than " + maxBytes + " bytes.");
   }
 
-  static HttpFailure bodyStoodStill(long limitNanos) {
+  static HttpErrorResponse bodyStoodStill(long limitNanos) {
     return refusal(
         408, "body_too_slow", "Request body made no progress for " + seconds(limitNanos) + "s.");
   }
 
-  static HttpFailure bodyTooSlow(int leastBytesPerSecond) {
+  static HttpErrorResponse bodyTooSlow(int leastBytesPerSecond) {
     return refusal(
         408,
         "body_too_slow",
         "Request body was slower than " + leastBytesPerSecond + " bytes per second.");
   }
 
-  static HttpFailure headTooSlow(long limitNanos) {
+  static HttpErrorResponse headTooSlow(long limitNanos) {
     return refusal(
         408, "head_too_slow", "Request head was incomplete after " + seconds(limitNanos) + "s.");
   }
 
-  static HttpFailure expectationFailed() {
-    return new HttpFailure(
+  static HttpErrorResponse expectationFailed() {
+    return new HttpErrorResponse(
         417,
         "expectation_failed",
         "Expectation Failed",
@@ -129,17 +137,17 @@ final class ErrorResponses {
   }
 
   /** Returns the refusal of an unsupported HTTP request, and sets the headers of its status. */
-  static HttpFailure refusalOf(HttpServerRequest request, RefusedRequest why) {
+  static HttpErrorResponse refusalOf(HttpServerRequest request, RefusedRequest why) {
     why.tell(request);
     return refusal(why.status, why.code(), why.getMessage());
   }
 
-  static HttpFailure uriTooLong() {
+  static HttpErrorResponse uriTooLong() {
     return refusal(414, "uri_too_long", "URI Too Long");
   }
 
   /** Returns the refusal of a request with an unreadable head. */
-  static HttpFailure badHead(HttpServerRequest request) {
+  static HttpErrorResponse badHead(HttpServerRequest request) {
     Throwable cause = request.decoderResult().cause();
     if (cause instanceof RefusedRequest refused) {
       return refusalOf(request, refused);
@@ -154,12 +162,12 @@ final class ErrorResponses {
   /**
    * Creates a refusal without retry advice, since a repeated request would fail in the same way.
    */
-  private static HttpFailure refusal(int status, String code, String message) {
-    return new HttpFailure(status, code, message, "The request did not run.");
+  private static HttpErrorResponse refusal(int status, String code, String message) {
+    return new HttpErrorResponse(status, code, message, "The request did not run.");
   }
 
-  static HttpFailure unhealthy(String reason) {
-    return new HttpFailure(503, "unhealthy", reason, "");
+  static HttpErrorResponse unhealthy(String reason) {
+    return new HttpErrorResponse(503, "unhealthy", reason, "");
   }
 
   /**
@@ -167,8 +175,8 @@ final class ErrorResponses {
    * supplies missing values, and its {@code Retry-After} also replaces one that comes without a
    * status code.
    */
-  private static HttpFailure backPressure(
-      HttpFailure told, BerthException.BackPressure full, Settings route) {
+  private static HttpErrorResponse backPressure(
+      HttpErrorResponse told, BerthException.BackPressure full, Settings route) {
     Duration after = route.find(Backpressure.RETRY_AFTER_S);
     OptionalInt own = full.retryAfterSeconds();
     boolean saysBoth = full.statusCode().isPresent() && own.isPresent();

@@ -5,9 +5,9 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.ingress.access.AccessEntry;
 import dev.berth.ingress.access.AccessOutcome;
-import dev.berth.protocol.port.HttpFailure;
-import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.LeasedSelection;
@@ -147,11 +147,11 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
   }
 
   /** Refuses the rest of the body. A client that still sends gets time to read the response. */
-  final void refuseBody(HttpFailure why) {
+  final void refuseBody(HttpErrorResponse why) {
     refuseBody(why, answer::sendAndLinger);
   }
 
-  private void refuseBody(HttpFailure why, Consumer<HttpFailure> sender) {
+  private void refuseBody(HttpErrorResponse why, Consumer<HttpErrorResponse> sender) {
     if (http.response().headWritten()) {
       abort(why.status());
     } else { // a handler that streams the body may have started
@@ -218,7 +218,7 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
         split.copies().make(request, this, loop.router, loop.traffics, nowNanos);
       }
     } catch (ReservationException refused) {
-      answer.send(HttpFailure.of(refused.problem()));
+      answer.send(HttpErrorResponse.of(refused.problem()));
     } catch (RuntimeException broken) {
       LOG.error("request {}: not routed", requestId, broken);
       onFailure(new BerthException.HandlerFailed("not routed", broken));
@@ -243,9 +243,9 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
       slot.close();
       return;
     }
-    Problem lost = slot.take();
+    ReservationProblem lost = slot.take();
     if (lost != null) {
-      answer.send(HttpFailure.of(lost));
+      answer.send(HttpErrorResponse.of(lost));
       return;
     }
     RoutedCall begun = slot.newCall(loop.router, request, this);
@@ -257,7 +257,7 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
     if (loop.router.isPast(deadlineNanos())) {
       onFailure(SlotRequest.timeout());
     } else if (!isOver()) {
-      answer.send(HttpFailure.of(why.problem()));
+      answer.send(HttpErrorResponse.of(why.problem()));
     }
   }
 
@@ -340,9 +340,9 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
       outcome(AccessOutcome.of(failure.kind()));
       // An earlier timeout is that of a nested call, of unknown length.
       long after = loop.now() - startedNanos < timeoutNanos ? -1 : timeoutNanos;
-      HttpFailure told =
+      HttpErrorResponse told =
           failure.kind() == BerthException.Kind.NO_SUCH_METHOD && !methodName().isEmpty()
-              ? HttpFailure.NO_SUCH_METHOD
+              ? HttpErrorResponse.NO_SUCH_METHOD
               : ErrorResponses.of(call, failure, requestId, after, route.to().backpressure());
       if (is(ExchangeState.DETACHED)) {
         finish(told.status(), null);
@@ -412,7 +412,7 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
         && reading.lagNanos(now, least, connection.letsSend()) > loop.bodyRateGraceNanos;
   }
 
-  private void bodyTooSlow(HttpFailure why) {
+  private void bodyTooSlow(HttpErrorResponse why) {
     outcome(AccessOutcome.STOOD_STILL);
     refuseBody(why, answer::sendAndClose);
   }

@@ -16,8 +16,8 @@ import dev.berth.net.http.RequestDecoder;
 import dev.berth.net.http.RequestDecoderInstaller;
 import dev.berth.net.tls.TlsFiles;
 import dev.berth.protocol.port.Endpoint;
-import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.stream.Bound;
 import io.netty.channel.ChannelPipeline;
@@ -354,7 +354,8 @@ public final class Ingress {
   /** Returns the reservations of the instance. */
   ReservationTable reservations() {
     if (reservations == null) {
-      throw new ReservationException(Problem.UNKNOWN_TOKEN, "nothing is reserved here", -1, -1);
+      throw new ReservationException(
+          ReservationProblem.UNKNOWN_TOKEN, "nothing is reserved here", -1, -1);
     }
     return reservations;
   }

@@ -8,7 +8,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.HttpOptions;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.protocol.port.Endpoint;
-import dev.berth.protocol.port.HttpFailure;
+import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.traffic.ParkedRequests;
 import dev.berth.stream.StreamLedger;
@@ -234,7 +234,7 @@ final class IngressLoop extends ServingLoop {
   }
 
   @Override
-  void refuse(HttpServerRequest request, HttpFailure why) {
+  void refuse(HttpServerRequest request, HttpErrorResponse why) {
     Connection connection = connections.get(request.connection());
     if (connection != null) {
       begin(request, connection, unrouted).answer.sendAndClose(why);

@@ -1,7 +1,7 @@
 package dev.berth.ingress;
 
-import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpHeaders;
 import java.util.List;
@@ -36,7 +36,10 @@ final class ReservationHeader {
     headers.remove(NAME);
     if (all.size() > 1 || token.indexOf(',') >= 0) {
       throw new ReservationException(
-          Problem.MALFORMED, "X-Berth-Reservation: several values (expected: one token)", -1, -1);
+          ReservationProblem.MALFORMED,
+          "X-Berth-Reservation: several values (expected: one token)",
+          -1,
+          -1);
     }
     return token;
   }

@@ -5,7 +5,7 @@ import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.HttpMeters;
-import dev.berth.protocol.port.HttpFailure;
+import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.routing.RouterLoop;
 import io.vertx.core.Context;
 import io.vertx.core.http.HttpServerRequest;
@@ -83,7 +83,7 @@ abstract class ServingLoop {
   abstract void handle(HttpServerRequest request);
 
   /** Refuses a request, and closes the connection if it is HTTP/1. */
-  abstract void refuse(HttpServerRequest request, HttpFailure why);
+  abstract void refuse(HttpServerRequest request, HttpErrorResponse why);
 
   /** Continues parked requests in order of arrival, if the routes have changed. */
   abstract void unpark();

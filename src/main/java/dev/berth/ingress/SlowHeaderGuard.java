@@ -1,7 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.net.http.RefusedRequest;
-import dev.berth.protocol.port.HttpFailure;
+import dev.berth.protocol.port.HttpErrorResponse;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
@@ -137,7 +137,7 @@ final class SlowHeaderGuard extends ChannelInboundHandlerAdapter implements Long
 
   /** Creates the response. It bypasses Vert.x, which has no request yet. */
   private DefaultFullHttpResponse answer() {
-    HttpFailure late = ErrorResponses.headTooSlow(loop.headerReadNanos);
+    HttpErrorResponse late = ErrorResponses.headTooSlow(loop.headerReadNanos);
     DefaultFullHttpResponse response =
         new DefaultFullHttpResponse(
             HttpVersion.HTTP_1_1,

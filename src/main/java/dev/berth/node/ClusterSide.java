@@ -9,14 +9,14 @@ import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlLoops;
 import dev.berth.cluster.data.LinkBus;
 import dev.berth.cluster.data.LinkListener;
-import dev.berth.cluster.data.OwnRegistration;
-import dev.berth.cluster.http.GatheredRoutes;
+import dev.berth.cluster.data.LocalRegistration;
+import dev.berth.cluster.http.FanOutRoutes;
 import dev.berth.cluster.http.PeerClient;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
-import dev.berth.cluster.membership.Member.State;
-import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.Member.MemberState;
+import dev.berth.cluster.membership.MemberList;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.ClusterConfig.ControlNode;
@@ -71,7 +71,7 @@ final class ClusterSide implements LinkListener {
   final PeerClient peers; // HTTPS client of other nodes
   final LinkBus links;
   private volatile String ownMark = ""; // node part of tokens; empty until registration
-  volatile Members members = Members.NONE; // written by the control loop
+  volatile MemberList members = MemberList.NONE; // written by the control loop
   private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timer ids by bus name
   private final Set<String> leaving = new HashSet<>(); // bus names of nodes that announced a leave
   private @Nullable DataPlane plane; // created after the links
@@ -138,7 +138,7 @@ final class ClusterSide implements LinkListener {
                         config.zone(),
                         config.labels(),
                         config.advertise(),
-                        new NodeInfo.Ports(data, https, http)))
+                        new NodeInfo.NodePorts(data, https, http)))
         .mapEmpty();
   }
 
@@ -158,11 +158,11 @@ final class ClusterSide implements LinkListener {
    *
    * @param to connector to the controller
    */
-  ControlClient join(Connector to, ControlClient.Listener listener) {
+  ControlClient join(Connector to, ControlClient.ControlClientListener listener) {
     ControlClient made =
         new ControlClient(
             controlLoops,
-            new ControlClient.Self(
+            new ControlClient.ControlClientSettings(
                 config.name(),
                 Objects.requireNonNull(self),
                 controlNodes(),
@@ -222,7 +222,7 @@ final class ClusterSide implements LinkListener {
   /** Returns whether all other nodes that this node knows are leaving. */
   private boolean isAlone() {
     return members.list().stream()
-        .filter(each -> each.state() != State.LEAVING)
+        .filter(each -> each.state() != MemberState.LEAVING)
         .allMatch(each -> each.node().busName().equals(identity.node()));
   }
 
@@ -233,7 +233,7 @@ final class ClusterSide implements LinkListener {
     hasController = true;
     plane().routers.controlled(true);
     ownMark = mark(config.node(), welcome.registration());
-    links.register(new OwnRegistration(welcome.authority().clusterId(), welcome.registration()));
+    links.register(new LocalRegistration(welcome.authority().clusterId(), welcome.registration()));
   }
 
   /** Handles the loss of the controller, which lasts until the next welcome. */
@@ -243,7 +243,7 @@ final class ClusterSide implements LinkListener {
   }
 
   /** Applies a member list of the controller, if it is newer than the known list. */
-  void members(Members newer) {
+  void members(MemberList newer) {
     if (!newer.isAfter(members)) {
       return;
     }
@@ -291,7 +291,8 @@ final class ClusterSide implements LinkListener {
    */
   private void passOver(Member member) {
     boolean passed =
-        member.state() == Member.State.SUSPECTED || member.state() == Member.State.LEAVING;
+        member.state() == Member.MemberState.SUSPECTED
+            || member.state() == Member.MemberState.LEAVING;
     String name = member.node().busName();
     plane()
         .routers
@@ -360,7 +361,7 @@ final class ClusterSide implements LinkListener {
   void show(MetricSeries into) {
     links.show(into);
     List<Member> known = members.list();
-    for (State state : State.values()) {
+    for (MemberState state : MemberState.values()) {
       long such = known.stream().filter(each -> each.state() == state).count();
       into.with("state", state.name()).gauge("berth_nodes", such);
     }
@@ -382,7 +383,7 @@ final class ClusterSide implements LinkListener {
    * They are mounted before the routes of this node alone.
    */
   List<AdminRoutes> ofAllNodes() {
-    return List.of(new GatheredRoutes(peers, this::everyPeer));
+    return List.of(new FanOutRoutes(peers, this::everyPeer));
   }
 
   /** Returns all known nodes, this node included. */
@@ -400,7 +401,7 @@ final class ClusterSide implements LinkListener {
       @Nullable Long pausedMs,
       List<String> unreachableFrom) {
     NodeInfo node = member.node();
-    NodeInfo.Ports ports = node.ports();
+    NodeInfo.NodePorts ports = node.ports();
     return new ClusterDetails.Node(
         node.name(),
         node.busName(),

@@ -1,9 +1,9 @@
 package dev.berth.node;
 
-import dev.berth.cluster.control.FirstCallers;
+import dev.berth.cluster.control.BootstrapListener;
 import dev.berth.cluster.link.LinkTls;
-import dev.berth.cluster.membership.Authority;
-import dev.berth.cluster.membership.Handshake.Hello;
+import dev.berth.cluster.membership.ClusterEpoch;
+import dev.berth.cluster.membership.Handshake.HandshakeHello;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.InstanceOptions;
@@ -49,7 +49,8 @@ record ClusterTerms(ClusterConfig config, LinkTls tls) {
       return read(vertx, config)
           .compose(
               terms ->
-                  FirstCallers.listen(loop, terms.tls(), config.bind(), config.ports().control()))
+                  BootstrapListener.listen(
+                      loop, terms.tls(), config.bind(), config.ports().control()))
           .toCompletionStage()
           .toCompletableFuture()
           .join()
@@ -62,7 +63,7 @@ record ClusterTerms(ClusterConfig config, LinkTls tls) {
     }
   }
 
-  private static FirstCaller caller(Hello hello, Authority seen) {
+  private static FirstCaller caller(HandshakeHello hello, ClusterEpoch seen) {
     return new FirstCaller(
         hello.node().name(),
         hello.node().process(),

@@ -4,23 +4,23 @@ import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.ClusterRoutes;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlServer;
-import dev.berth.cluster.control.Registrations;
+import dev.berth.cluster.control.RegistrationStore;
 import dev.berth.cluster.http.CommandGate;
 import dev.berth.cluster.http.JarCache;
 import dev.berth.cluster.link.LinkServer;
-import dev.berth.cluster.membership.Authority;
+import dev.berth.cluster.membership.ClusterEpoch;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
-import dev.berth.cluster.membership.MemberAction.Gone;
-import dev.berth.cluster.membership.MemberAction.Leaves;
-import dev.berth.cluster.membership.MemberAction.Lost;
-import dev.berth.cluster.membership.MemberAction.News;
+import dev.berth.cluster.membership.MemberAction.MemberLeaving;
+import dev.berth.cluster.membership.MemberAction.MembershipEvent;
+import dev.berth.cluster.membership.MemberAction.NodeRemoved;
+import dev.berth.cluster.membership.MemberAction.PublishMembers;
+import dev.berth.cluster.membership.MemberAction.RemovedAsLost;
 import dev.berth.cluster.membership.MemberAction.StandBy;
-import dev.berth.cluster.membership.MemberAction.Suspect;
-import dev.berth.cluster.membership.MemberAction.Tell;
+import dev.berth.cluster.membership.MemberAction.SuspicionChanged;
 import dev.berth.cluster.membership.MembershipRules;
 import dev.berth.cluster.membership.NodeInfo;
-import dev.berth.cluster.membership.Registered;
+import dev.berth.cluster.membership.NodeRegistration;
 import dev.berth.code.Jar;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Command;
@@ -63,7 +63,8 @@ import org.jspecify.annotations.Nullable;
  * Role of a control node whose controller commands the nodes of a cluster: this node by calls, the
  * others over their control links. Confined to the control loop.
  */
-final class ControlRole extends LocalController implements ControlServer.Listener, Registrations {
+final class ControlRole extends LocalController
+    implements ControlServer.ControlServerListener, RegistrationStore {
   /** Key of a message that is no command: the complete list of declared applications. */
   static final String DECLARED = "declared";
 
@@ -137,7 +138,8 @@ final class ControlRole extends LocalController implements ControlServer.Listene
 
   @Override
   Collection<String> nodes() {
-    return Stream.concat(super.nodes().stream(), known().stream().map(Registered::busName))
+    return Stream.concat(
+            super.nodes().stream(), registeredNodes().stream().map(NodeRegistration::busName))
         .distinct()
         .toList();
   }
@@ -180,7 +182,8 @@ final class ControlRole extends LocalController implements ControlServer.Listene
     server.callAgain();
   }
 
-  private static void state(String node, Member.State state, Consumer<ControllerEvent> controller) {
+  private static void state(
+      String node, Member.MemberState state, Consumer<ControllerEvent> controller) {
     switch (state) {
       case SUSPECTED -> controller.accept(new NodeSuspected(node, true));
       case LEAVING -> controller.accept(new NodeLeaving(node));
@@ -199,7 +202,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   // --- membership events ---
 
   @Override
-  public void joined(Member member, boolean fresh) {
+  public void onNodeJoined(Member member, boolean fresh) {
     if (isHere(member.node().busName())) {
       return; // the controller knew this node from its start
     }
@@ -211,7 +214,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
    * new link, since earlier ones may be lost.
    */
   @Override
-  public void inventory(Member member, Buffer inventory) {
+  public void onInventory(Member member, Buffer inventory) {
     String node = member.node().busName();
     if (isHere(node)) {
       return; // the controller receives the local inventory directly
@@ -236,10 +239,10 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   }
 
   @Override
-  public void event(Member member, Buffer event) {
+  public void onEvent(Member member, Buffer event) {
     JsonObject json = new JsonObject(event);
     if (json.equals(ClusterSide.EMPTIED)) {
-      server.left(member.node().name());
+      server.onNodeDrained(member.node().name());
     } else if (JsonForm.EVENTS.decode(json) instanceof OfReplica of) {
       tell(of);
     } else {
@@ -248,7 +251,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   }
 
   @Override
-  public void bus(Member member, Buffer payload, @Nullable Consumer<Buffer> answer) {
+  public void onBusMessage(Member member, Buffer payload, @Nullable Consumer<Buffer> answer) {
     BusMessage message = WireCodec.decode(0, payload);
     if (answer == null) {
       send(message);
@@ -258,17 +261,17 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   }
 
   @Override
-  public void news(News news) {
-    if (news instanceof Tell it) {
+  public void onMembershipEvent(MembershipEvent news) {
+    if (news instanceof PublishMembers it) {
       side.members(it.members());
-    } else if (news instanceof Suspect it) {
+    } else if (news instanceof SuspicionChanged it) {
       tell(new NodeSuspected(it.member().node().busName(), it.suspected()));
-    } else if (news instanceof Leaves it) {
+    } else if (news instanceof MemberLeaving it) {
       tell(new NodeLeaving(it.member().node().busName()));
-    } else if (news instanceof Gone gone) {
+    } else if (news instanceof NodeRemoved gone) {
       String node = gone.who().busName();
       told.remove(node);
-      tell(gone instanceof Lost ? new NodeLost(node) : new NodeLeft(node));
+      tell(gone instanceof RemovedAsLost ? new NodeLost(node) : new NodeLeft(node));
     } else if (news instanceof StandBy it) {
       standsBy = true;
       side.noController(); // local routers lose the controller, too
@@ -286,7 +289,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   }
 
   @Override
-  public Future<Void> gone(String name, long number) {
+  public Future<Void> remove(String name, long number) {
     return commit(registry -> registry.without(name, number));
   }
 
@@ -295,20 +298,20 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   }
 
   @Override
-  public Collection<Registered> known() {
+  public Collection<NodeRegistration> registeredNodes() {
     return serve.nodes().nodes().entrySet().stream()
         .map(
             each ->
-                new Registered(
+                new NodeRegistration(
                     each.getKey(), each.getValue().process(), each.getValue().registration()))
         .toList();
   }
 
   /** Returns the cluster's epoch and the log position of this node's controller. */
-  private Authority authority() {
+  private ClusterEpoch authority() {
     DesiredState now = serve.logged();
     Map.Entry<Long, String> command = now.command();
-    return new Authority(
+    return new ClusterEpoch(
         now.nodes().cluster(),
         now.nodes().generation(),
         now.term(),
@@ -317,7 +320,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
   }
 
   @Override
-  public boolean includes(Authority seen) {
+  public boolean includes(ClusterEpoch seen) {
     return serve.logged().includes(seen.revision(), seen.digest());
   }
 
@@ -385,7 +388,7 @@ final class ControlRole extends LocalController implements ControlServer.Listene
    * not report that there are no applications.
    */
   private @Nullable String closed() {
-    return standsBy || serve.applications().isEmpty() ? server.closed() : null;
+    return standsBy || serve.applications().isEmpty() ? server.closedReason() : null;
   }
 
   @Override
@@ -416,9 +419,9 @@ final class ControlRole extends LocalController implements ControlServer.Listene
    * Listener of the link between the controller and its own node, which is registered like any
    * other node. Direct calls replace its inventory and its commands.
    */
-  private final class OwnLink implements ControlClient.Listener {
+  private final class OwnLink implements ControlClient.ControlClientListener {
     @Override
-    public void welcomed(Welcome welcome) {
+    public void onWelcome(Welcome welcome) {
       side.welcomed(welcome);
       standing.registered();
     }

@@ -1,10 +1,10 @@
 package dev.berth.node;
 
 import dev.berth.node.loops.LoopWatchVerticle;
-import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BlockedLoop;
-import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.ReplicaHost;
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * messages and ticks. Thread-safe, unless a method states otherwise.
  */
 public final class DataPlane implements LoopWatchVerticle.Listener {
-  public final InstancePorts ports;
+  public final InstanceDependencies ports;
   public final InstanceLimits limits;
   public final ReplicaHost host;
   public final Routers routers;
@@ -36,7 +36,7 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
    * @param limits limits of this data plane alone, since some of them count
    */
   public DataPlane(
-      InstancePorts ports,
+      InstanceDependencies ports,
       HandlerPorts handlers,
       ExplanationConsumer explained,
       InstanceLimits limits) {
@@ -53,7 +53,7 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
 
   /** Creates the routers alone, for callers with replicas of their own. */
   public static Routers routers(
-      InstancePorts ports,
+      InstanceDependencies ports,
       ReplicaDirectory replicas,
       ExplanationConsumer explained,
       InstanceLimits limits) {
@@ -85,8 +85,8 @@ public final class DataPlane implements LoopWatchVerticle.Listener {
    * @param bus delivers messages to the receiver, at once or from a later time
    */
   public void receive(int loop, BiConsumer<String, Consumer<BusMessage>> bus) {
-    bus.accept(Addresses.router(ports.node(), loop), routers.loop(loop)::onMessage);
-    bus.accept(Addresses.replica(ports.node(), loop), replicaLoops.get(loop)::onMessage);
+    bus.accept(BusAddresses.router(ports.node(), loop), routers.loop(loop)::onMessage);
+    bus.accept(BusAddresses.replica(ports.node(), loop), replicaLoops.get(loop)::onMessage);
   }
 
   @Override

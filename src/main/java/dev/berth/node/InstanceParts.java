@@ -47,7 +47,7 @@ import dev.berth.node.loops.Transport;
 import dev.berth.node.traffic.TrafficTold;
 import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.BusSender;
-import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.threads.InstanceHandlerThreads;
 import dev.berth.routing.RouterLoop;
@@ -243,13 +243,13 @@ final class InstanceParts {
     return logging.get(LoggingOptions.ENCODING);
   }
 
-  private InstancePorts ports() {
+  private InstanceDependencies ports() {
     BusSender inside = mailboxes != null ? mailboxes : new EventBusSender(on.vertx().eventBus());
     Transport bus =
         side == null
             ? new Transport(identity.node(), inside)
             : new Transport(identity.node(), inside, side.links);
-    return new InstancePorts(
+    return new InstanceDependencies(
         identity.node(),
         identity.incarnation(),
         on.cluster() == null ? null : on.cluster().config().zone(),

@@ -9,7 +9,7 @@ import dev.berth.config.RouterOptions;
 import dev.berth.config.RouterOptions.Choice;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.protocol.UserFailure;
-import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.replica.hooks.HookThreads;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.ranking.ConsistentHashRanker;
@@ -42,13 +42,14 @@ public final class InstanceRankers {
   private record Wanted(Choice choice, String build) {}
 
   private final HookThreads threads;
-  private final Loop control;
+  private final LoopExecutor control;
   private final Builds builds;
   private final LongSupplier nanoClock;
   private final Map<DeploymentId, Wanted> wanted = new HashMap<>();
   private final Map<DeploymentId, LoadedApplication> ranking = new HashMap<>(); // code in use
 
-  public InstanceRankers(HookThreads threads, Loop control, Builds builds, LongSupplier nanoClock) {
+  public InstanceRankers(
+      HookThreads threads, LoopExecutor control, Builds builds, LongSupplier nanoClock) {
     this.threads = threads;
     this.control = control;
     this.builds = builds;

@@ -26,7 +26,7 @@ import dev.berth.controller.ControllerEvent.ReplicaWaits;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.metrics.MeterRegistration;
 import dev.berth.protocol.UserFailure;
-import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
@@ -79,7 +79,7 @@ public class InstanceReplicas implements ReplicaListener {
   private final InstanceRouters routers;
   private final Builds builds;
   private final Function<Replica, MeterRegistration> shown;
-  private final Loop control;
+  private final LoopExecutor control;
   private final LongSupplier epochs;
   private final Consumer<ControllerEvent> controller;
 
@@ -103,7 +103,7 @@ public class InstanceReplicas implements ReplicaListener {
       InstanceRouters routers,
       Builds builds,
       Function<Replica, MeterRegistration> shown,
-      Loop control,
+      LoopExecutor control,
       LongSupplier epochs,
       Consumer<ControllerEvent> controller) {
     this.plane = plane;

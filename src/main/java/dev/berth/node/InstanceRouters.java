@@ -7,7 +7,7 @@ import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.metrics.MeterRegistration;
-import dev.berth.protocol.port.BareHandle;
+import dev.berth.protocol.port.HandleFactory;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
@@ -125,7 +125,7 @@ public final class InstanceRouters {
   }
 
   /** Returns a handle for user code on a serving loop. Thread-safe. */
-  BareHandle handle(LoadedApplication code, String name, int loop) {
+  HandleFactory handle(LoadedApplication code, String name, int loop) {
     DeploymentId id = code.id(name);
     Settings settings = code.settings().get(id);
     if (settings == null || routers.find(id) == null) {

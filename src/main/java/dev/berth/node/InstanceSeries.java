@@ -4,7 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.MetricSeries;
-import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.routing.DeploymentRouter;
@@ -65,16 +65,16 @@ final class InstanceSeries {
     into.counter("berth_idempotency_keys_forgotten", table.keysForgotten());
     ReservationCounters counters = table.counters;
     into.counter("berth_reservations_made", counters.made.sum());
-    Map<String, Problem> ends =
+    Map<String, ReservationProblem> ends =
         Map.of(
-            "used", Problem.ALREADY_USED,
-            "released", Problem.RELEASED,
-            "expired", Problem.EXPIRED,
-            "replica_gone", Problem.REPLICA_GONE);
+            "used", ReservationProblem.ALREADY_USED,
+            "released", ReservationProblem.RELEASED,
+            "expired", ReservationProblem.EXPIRED,
+            "replica_gone", ReservationProblem.REPLICA_GONE);
     ends.forEach(
         (how, end) ->
             into.with("how", how).counter("berth_reservations_ended", counters.endedBy(end)));
-    for (Problem problem : Problem.values()) {
+    for (ReservationProblem problem : ReservationProblem.values()) {
       into.with("reason", problem.name().toLowerCase(Locale.ROOT))
           .counter("berth_reservations_refused", counters.refusedBy(problem));
     }

@@ -32,8 +32,8 @@ import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.LoopVerticle;
 import dev.berth.node.scaling.ScalingJson;
 import dev.berth.node.scaling.ScalingWatch;
-import dev.berth.protocol.Addresses;
 import dev.berth.protocol.BuildSource;
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.view.ApplicationDetails;
 import dev.berth.view.CommandRejectedException;
@@ -357,7 +357,7 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
 
   /** Sends a message, which may be lost, to the routers of an instance. */
   void send(String node, BusMessage message) {
-    bus().send(Addresses.routing(node), message, EventBusSender.LOCAL);
+    bus().send(BusAddresses.routing(node), message, EventBusSender.LOCAL);
   }
 
   /** Returns the nodes whose inventory a new controller waits for. */
@@ -405,12 +405,12 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
 
   @Override
   public void send(BusMessage message) {
-    bus().send(Addresses.CONTROLLER, message, EventBusSender.LOCAL);
+    bus().send(BusAddresses.CONTROLLER, message, EventBusSender.LOCAL);
   }
 
   @Override
   public Future<Long> ask(BusMessage message) {
-    return bus().<Long>request(Addresses.CONTROLLER, message, ANSWERED).map(Message::body);
+    return bus().<Long>request(BusAddresses.CONTROLLER, message, ANSWERED).map(Message::body);
   }
 
   private EventBus bus() {

@@ -95,7 +95,8 @@ record OperatedCluster(
     boolean leaves =
         side.members.list().stream()
             .anyMatch(
-                each -> each.node().name().equals(node) && each.state() == Member.State.LEAVING);
+                each ->
+                    each.node().name().equals(node) && each.state() == Member.MemberState.LEAVING);
     return leaves
         ? refused(
             CommandRejectionReason.PRECONDITION,

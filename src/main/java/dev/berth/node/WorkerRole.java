@@ -8,15 +8,15 @@ import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlLoops;
 import dev.berth.cluster.control.SocketConnector;
 import dev.berth.cluster.http.CommandGate;
-import dev.berth.cluster.http.ControlNode;
+import dev.berth.cluster.http.ControlNodeClient;
 import dev.berth.cluster.http.ForwardRoutes;
 import dev.berth.cluster.http.JarCache;
-import dev.berth.cluster.http.RemoteCode;
-import dev.berth.cluster.membership.Authority;
+import dev.berth.cluster.http.RemoteBuildFetcher;
+import dev.berth.cluster.membership.ClusterEpoch;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
-import dev.berth.cluster.membership.Member.State;
-import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.Member.MemberState;
+import dev.berth.cluster.membership.MemberList;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
@@ -31,7 +31,7 @@ import dev.berth.desired.SharedJars;
 import dev.berth.desired.TimeOfDay;
 import dev.berth.node.InstanceHost.Instance;
 import dev.berth.node.loops.EventBusSender;
-import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.RepullRouting;
 import dev.berth.protocol.wire.WireCodec;
@@ -58,7 +58,7 @@ import org.slf4j.LoggerFactory;
  * Role of a worker, whose controller is on another node. The worker runs its commands and reports
  * events. Without a controller, routers use the last snapshots. Confined to the control loop.
  */
-class WorkerRole implements NodeRole, ControlClient.Listener {
+class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
   private static final Logger LOG = LoggerFactory.getLogger(WorkerRole.class);
 
   /** Maximum number of applications that a node names when it connects. */
@@ -67,9 +67,9 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
   private final Instance on;
   private final InstanceHost host;
   private final ClusterSide side;
-  private final ControlNode control;
+  private final ControlNodeClient control;
   private final SharedJars jars;
-  private final RemoteCode code;
+  private final RemoteBuildFetcher code;
   private final Promise<Void> commanded = Promise.promise();
   private @Nullable Welcome welcome; // last received
   private @Nullable ControlClient client; // set once this node listens
@@ -83,7 +83,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     this.host = hosts.apply(this);
     this.side = side;
     this.control =
-        new ControlNode(
+        new ControlNodeClient(
             on.vertx(), side.peers, this::controlNode, () -> side.hasController, this::authority);
     this.jars =
         SharedJars.fetched(
@@ -92,7 +92,8 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
             on.loops().control(),
             host.builds::jarsInUse,
             TimeOfDay.of(on.identity().wallClock()::millis, on.identity().nanoClock()));
-    this.code = new RemoteCode(control, new JarCache(jars, control, JarRoutes.PATH), on.config());
+    this.code =
+        new RemoteBuildFetcher(control, new JarCache(jars, control, JarRoutes.PATH), on.config());
   }
 
   private ControlClient client() {
@@ -178,7 +179,7 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
     if (side.hasController) {
       return null;
     }
-    Authority last = welcome == null ? new Authority("", 0, 0, 0, "") : welcome.authority();
+    ClusterEpoch last = welcome == null ? new ClusterEpoch("", 0, 0, 0, "") : welcome.authority();
     return new ClusterDetails(
         side.config.name(),
         last.clusterId(),
@@ -200,7 +201,9 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
   private ClusterDetails.Node lastKnown(Member member) {
     NodeInfo node = member.node();
     return ClusterSide.shown(
-        isController(node) ? new Member(node, member.registration(), State.SUSPECTED) : member,
+        isController(node)
+            ? new Member(node, member.registration(), MemberState.SUSPECTED)
+            : member,
         null,
         null,
         null,
@@ -239,23 +242,23 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
    * all replicas, which have no owner any more.
    */
   @Override
-  public void welcomed(Welcome welcome) {
+  public void onWelcome(Welcome welcome) {
     this.welcome = welcome;
     side.welcomed(welcome);
     if (welcome.fresh()) {
       host.replicas.stopAll();
     }
-    Authority by = welcome.authority();
+    ClusterEpoch by = welcome.authority();
     toRouters(new RepullRouting(new Epoch(by.generation(), by.term(), "").number()));
   }
 
   @Override
-  public void members(Members members) {
+  public void onMembers(MemberList members) {
     side.members(members);
   }
 
   @Override
-  public void command(Buffer payload) {
+  public void onCommand(Buffer payload) {
     JsonObject json = new JsonObject(payload);
     if (json.getValue(ControlRole.DECLARED) instanceof JsonArray declared) {
       declared(declared);
@@ -281,17 +284,17 @@ class WorkerRole implements NodeRole, ControlClient.Listener {
   }
 
   @Override
-  public void bus(Buffer payload) {
+  public void onBusMessage(Buffer payload) {
     toRouters(WireCodec.decode(0, payload));
   }
 
   private void toRouters(BusMessage message) {
-    String address = Addresses.routing(on.identity().node());
+    String address = BusAddresses.routing(on.identity().node());
     on.vertx().eventBus().send(address, message, EventBusSender.LOCAL);
   }
 
   @Override
-  public void noController(boolean none) {
+  public void onNoController(boolean none) {
     if (none) {
       side.noController();
       LOG.warn("controller unreachable: routing continues with the last snapshot");

@@ -7,7 +7,7 @@ public sealed interface Admission {
    * an instance, for its own replicas; a replica refuses a request from another instance that
    * claims this.
    */
-  enum Held implements Admission {
+  enum AcquiredSlot implements Admission {
     HELD
   }
 

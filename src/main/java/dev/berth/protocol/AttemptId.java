@@ -1,6 +1,6 @@
 package dev.berth.protocol;
 
-import static dev.berth.protocol.Wire.Form.FIXED;
+import static dev.berth.protocol.Wire.WireForm.FIXED;
 
 /**
  * The identity of one attempt of a router to acquire a slot of one replica. A replica recognises a
@@ -11,5 +11,5 @@ import static dev.berth.protocol.Wire.Form.FIXED;
  * @param router the router loop's index within its instance
  * @param counter rises by one with each attempt of that loop
  */
-@Wire.Key
+@Wire.WireKey
 public record AttemptId(@Wire(FIXED) long incarnation, int router, long counter) {}

@@ -1,8 +1,8 @@
 package dev.berth.protocol;
 
-import static dev.berth.protocol.Wire.Form.FIXED;
-import static dev.berth.protocol.Wire.Form.LEFT;
-import static dev.berth.protocol.Wire.Form.SIGNED;
+import static dev.berth.protocol.Wire.WireForm.FIXED;
+import static dev.berth.protocol.Wire.WireForm.LEFT;
+import static dev.berth.protocol.Wire.WireForm.SIGNED;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
@@ -192,7 +192,7 @@ public sealed interface BusMessage {
    */
   int MAX_TEXT = 8 * 1024;
 
-  private static String cut(String message) {
+  private static String truncate(String message) {
     return message.length() <= MAX_TEXT ? message : message.substring(0, MAX_TEXT - 1) + "…";
   }
 
@@ -285,7 +285,7 @@ public sealed interface BusMessage {
       @Nullable HandlerTime time)
       implements Answer {
     public CallFailed {
-      message = cut(message);
+      message = truncate(message);
     }
 
     /** Returns the message that reports a failure. */
@@ -328,7 +328,7 @@ public sealed interface BusMessage {
   record StreamReset(long callId, BerthException.Kind kind, String message, long load)
       implements Answer {
     public StreamReset {
-      message = cut(message);
+      message = truncate(message);
     }
   }
 
@@ -424,8 +424,8 @@ public sealed interface BusMessage {
    */
   record PullRouting(String node, @Wire(FIXED) long incarnation, boolean all, List<Held> held)
       implements BusMessage {
-    /** A deployment and the sender's version, or {@link RoutingSnapshot.Version#NONE}. */
-    public record Held(DeploymentId deployment, RoutingSnapshot.Version version) {}
+    /** A deployment and the sender's version, or {@link RoutingSnapshot.SnapshotVersion#NONE}. */
+    public record Held(DeploymentId deployment, RoutingSnapshot.SnapshotVersion version) {}
   }
 
   /**

@@ -1,6 +1,6 @@
 package dev.berth.protocol;
 
-import static dev.berth.protocol.Wire.Form.FIXED;
+import static dev.berth.protocol.Wire.WireForm.FIXED;
 
 /**
  * The address of a replica's messages.
@@ -11,7 +11,7 @@ import static dev.berth.protocol.Wire.Form.FIXED;
  * @param ordinal index in the instance's table of replicas
  * @param epoch the replica's incarnation: a new number at each start of a replica
  */
-@Wire.Key
+@Wire.WireKey
 public record ReplicaAddress(String node, int loop, int ordinal, @Wire(FIXED) long epoch) {
   /** Returns the address of the same replica on another loop of its instance. */
   public ReplicaAddress onLoop(int other) {
@@ -20,6 +20,6 @@ public record ReplicaAddress(String node, int loop, int ordinal, @Wire(FIXED) lo
 
   /** Returns the bus address of the receiving loop. */
   public String busAddress() {
-    return Addresses.replica(node, loop);
+    return BusAddresses.replica(node, loop);
   }
 }

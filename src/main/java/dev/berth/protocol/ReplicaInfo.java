@@ -1,6 +1,6 @@
 package dev.berth.protocol;
 
-import static dev.berth.protocol.Wire.Form.TOLD;
+import static dev.berth.protocol.Wire.WireForm.TOLD;
 
 import dev.berth.api.DeploymentId;
 import java.util.Map;

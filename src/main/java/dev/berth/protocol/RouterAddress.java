@@ -6,10 +6,10 @@ package dev.berth.protocol;
  * @param node its instance
  * @param loop its event loop
  */
-@Wire.Key
+@Wire.WireKey
 public record RouterAddress(String node, int loop) {
   /** Returns the bus address of the loop. */
   public String busAddress() {
-    return Addresses.router(node, loop);
+    return BusAddresses.router(node, loop);
   }
 }

@@ -1,8 +1,8 @@
 package dev.berth.protocol;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.protocol.RoutingSnapshot.Route;
-import dev.berth.protocol.RoutingSnapshot.Version;
+import dev.berth.protocol.RoutingSnapshot.SnapshotReplica;
+import dev.berth.protocol.RoutingSnapshot.SnapshotVersion;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -13,8 +13,8 @@ import java.util.Set;
 
 /**
  * The difference between two {@link RoutingSnapshot}s of a deployment. Its size depends on the
- * changes, not on the number of replicas. A delta from {@link Version#NONE} is whole and needs no
- * earlier snapshot. The order of routes has no meaning and is not preserved.
+ * changes, not on the number of replicas. A delta from {@link SnapshotVersion#NONE} is whole and
+ * needs no earlier snapshot. The order of routes has no meaning and is not preserved.
  *
  * @param deployment the deployment of all routes
  * @param from the version to apply the delta to
@@ -25,10 +25,10 @@ import java.util.Set;
  */
 public record RoutingDelta(
     DeploymentId deployment,
-    Version from,
-    Version to,
+    SnapshotVersion from,
+    SnapshotVersion to,
     boolean available,
-    List<Route> changed,
+    List<SnapshotReplica> changed,
     List<String> removed) {
   public RoutingDelta {
     if (to.compareTo(from) < 0) {
@@ -40,7 +40,7 @@ public record RoutingDelta(
 
   /** Returns the whole delta of a snapshot. */
   public static RoutingDelta whole(RoutingSnapshot snapshot) {
-    return to(snapshot, Version.NONE, snapshot.replicas(), List.of());
+    return to(snapshot, SnapshotVersion.NONE, snapshot.replicas(), List.of());
   }
 
   /** Returns the empty delta, for a receiver that already has this newest snapshot. */
@@ -49,7 +49,10 @@ public record RoutingDelta(
   }
 
   private static RoutingDelta to(
-      RoutingSnapshot to, Version from, List<Route> changed, List<String> removed) {
+      RoutingSnapshot to,
+      SnapshotVersion from,
+      List<SnapshotReplica> changed,
+      List<String> removed) {
     return new RoutingDelta(to.deployment(), from, to.version(), to.available(), changed, removed);
   }
 
@@ -62,10 +65,10 @@ public record RoutingDelta(
       throw new IllegalArgumentException(
           "deployment: " + to.deployment() + " (expected: " + from.deployment() + ")");
     }
-    Map<String, Route> before = new HashMap<>();
+    Map<String, SnapshotReplica> before = new HashMap<>();
     from.replicas().forEach(route -> before.put(route.replica().replicaId(), route));
-    List<Route> changed = new ArrayList<>();
-    for (Route route : to.replicas()) {
+    List<SnapshotReplica> changed = new ArrayList<>();
+    for (SnapshotReplica route : to.replicas()) {
       if (!route.equals(before.remove(route.replica().replicaId()))) {
         changed.add(route);
       }
@@ -83,7 +86,7 @@ public record RoutingDelta(
 
   /** Returns whether the delta needs no earlier snapshot. */
   public boolean isWhole() {
-    return from.equals(Version.NONE);
+    return from.equals(SnapshotVersion.NONE);
   }
 
   /**
@@ -102,8 +105,8 @@ public record RoutingDelta(
               .formatted(base.deployment(), base.version(), deployment, from));
     }
     Set<String> gone = new HashSet<>(removed);
-    Map<String, Route> routes = new LinkedHashMap<>();
-    for (Route route : base.replicas()) {
+    Map<String, SnapshotReplica> routes = new LinkedHashMap<>();
+    for (SnapshotReplica route : base.replicas()) {
       if (!gone.contains(route.replica().replicaId())) {
         routes.put(route.replica().replicaId(), route);
       }

@@ -1,7 +1,7 @@
 package dev.berth.protocol;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.protocol.RoutingSnapshot.Version;
+import dev.berth.protocol.RoutingSnapshot.SnapshotVersion;
 
 /**
  * A digest of the versions of any number of deployments: the sum of {@link #of} over them. Both
@@ -11,9 +11,9 @@ import dev.berth.protocol.RoutingSnapshot.Version;
 public final class RoutingDigest {
   private RoutingDigest() {}
 
-  /** Returns the summand of a deployment at a version; 0 for {@link Version#NONE}. */
-  public static long of(DeploymentId deployment, Version version) {
-    if (version.equals(Version.NONE)) {
+  /** Returns the summand of a deployment at a version; 0 for {@link SnapshotVersion#NONE}. */
+  public static long of(DeploymentId deployment, SnapshotVersion version) {
+    if (version.equals(SnapshotVersion.NONE)) {
       return 0;
     }
     // The records' hashCode() is unusable: its value may differ in another process.

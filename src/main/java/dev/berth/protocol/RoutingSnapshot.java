@@ -1,6 +1,6 @@
 package dev.berth.protocol;
 
-import static dev.berth.protocol.Wire.Form.SIGNED;
+import static dev.berth.protocol.Wire.WireForm.SIGNED;
 
 import dev.berth.api.DeploymentId;
 import java.util.List;
@@ -15,7 +15,10 @@ import java.util.List;
  * @param replicas routable and draining replicas
  */
 public record RoutingSnapshot(
-    DeploymentId deployment, Version version, boolean available, List<Route> replicas) {
+    DeploymentId deployment,
+    SnapshotVersion version,
+    boolean available,
+    List<SnapshotReplica> replicas) {
   public RoutingSnapshot {
     replicas = List.copyOf(replicas);
   }
@@ -24,7 +27,7 @@ public record RoutingSnapshot(
    * A replica and whether it accepts new requests; a draining replica accepts only requests with a
    * lease.
    */
-  public record Route(ReplicaInfo replica, boolean routable) {}
+  public record SnapshotReplica(ReplicaInfo replica, boolean routable) {}
 
   /**
    * A totally ordered version: the controller's term first, then its counter.
@@ -32,17 +35,17 @@ public record RoutingSnapshot(
    * @param term the controller's, which ranks below the generation of the desired state
    * @param counter rises with each change within a term
    */
-  @Wire.Key
-  public record Version(@Wire(SIGNED) long term, @Wire(SIGNED) long counter)
-      implements Comparable<Version> {
+  @Wire.WireKey
+  public record SnapshotVersion(@Wire(SIGNED) long term, @Wire(SIGNED) long counter)
+      implements Comparable<SnapshotVersion> {
     /** A version before every published version. */
-    public static final Version NONE = new Version(-1, -1);
+    public static final SnapshotVersion NONE = new SnapshotVersion(-1, -1);
 
     /** A version after every published version. */
-    public static final Version LAST = new Version(Long.MAX_VALUE, Long.MAX_VALUE);
+    public static final SnapshotVersion LAST = new SnapshotVersion(Long.MAX_VALUE, Long.MAX_VALUE);
 
     @Override
-    public int compareTo(Version other) {
+    public int compareTo(SnapshotVersion other) {
       int byTerm = Long.compare(term, other.term);
       return byTerm != 0 ? byTerm : Long.compare(counter, other.counter);
     }

@@ -1,6 +1,6 @@
 package dev.berth.protocol;
 
-import static dev.berth.protocol.Wire.Form.FIXED;
+import static dev.berth.protocol.Wire.WireForm.FIXED;
 
 /**
  * The claim to a reserved slot. Unguessable, and never printed: its bearer may use the slot.
@@ -9,7 +9,7 @@ import static dev.berth.protocol.Wire.Form.FIXED;
  * @param sequence rises by one with each lease of that incarnation
  * @param secret 64 random bits
  */
-@Wire.Key
+@Wire.WireKey
 public record SlotToken(@Wire(FIXED) long epoch, long sequence, @Wire(FIXED) long secret) {
   @Override
   public String toString() {

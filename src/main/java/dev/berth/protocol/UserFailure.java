@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /** Access to failures of user code, whose own methods may throw. */
 public final class UserFailure {
   /** Maximum number of causes and suppressed failures of one failure. */
-  public static final int MOST_CAUSES = 64;
+  public static final int MAX_CAUSES = 64;
 
   private UserFailure() {}
 
@@ -31,8 +31,8 @@ public final class UserFailure {
     if (failure == null || !known.add(failure)) {
       return;
     }
-    if (known.size() > MOST_CAUSES) {
-      throw new IllegalStateException("causes: more (expected: at most " + MOST_CAUSES + ")");
+    if (known.size() > MAX_CAUSES) {
+      throw new IllegalStateException("causes: more (expected: at most " + MAX_CAUSES + ")");
     }
     String.valueOf(failure.getMessage()).concat(failure.toString());
     failure.getStackTrace();

@@ -13,7 +13,7 @@ import java.lang.annotation.Target;
 @Retention(RetentionPolicy.RUNTIME)
 public @interface Wire {
   /** The wire form. */
-  Form value();
+  WireForm value();
 
   /**
    * Marks a record as an id or an address. Within another record it is written without a length
@@ -22,10 +22,10 @@ public @interface Wire {
    */
   @Target(ElementType.TYPE)
   @Retention(RetentionPolicy.RUNTIME)
-  @interface Key {}
+  @interface WireKey {}
 
   /** The wire forms of numbers, and the omitted form. */
-  enum Form {
+  enum WireForm {
     /** Zigzag encoding: a duration, or -1 for none in one byte. */
     SIGNED,
     /**

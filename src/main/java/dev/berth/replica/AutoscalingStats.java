@@ -2,7 +2,7 @@ package dev.berth.replica;
 
 import dev.berth.metrics.LatencyBuckets;
 import dev.berth.protocol.ReplicaStats;
-import dev.berth.protocol.ReplicaStats.Stat;
+import dev.berth.protocol.ReplicaStats.NamedStat;
 import dev.berth.replica.hooks.HookThreads.Kind;
 import dev.berth.replica.hooks.UserCall;
 import dev.berth.replica.log.FailureCounts;
@@ -101,8 +101,8 @@ public final class AutoscalingStats {
    * Adds the values of one call. A different set of names replaces the values collected so far, so
    * that the number of names stays bounded.
    */
-  private synchronized void add(List<Stat> now) {
-    if (!told.keySet().equals(now.stream().map(Stat::name).collect(Collectors.toSet()))) {
+  private synchronized void add(List<NamedStat> now) {
+    if (!told.keySet().equals(now.stream().map(NamedStat::name).collect(Collectors.toSet()))) {
       told.clear();
     }
     now.forEach(
@@ -116,8 +116,8 @@ public final class AutoscalingStats {
     if (told.isEmpty()) {
       return null;
     }
-    List<Stat> means = new ArrayList<>();
-    told.forEach((name, values) -> means.add(new Stat(name, values.getAverage())));
+    List<NamedStat> means = new ArrayList<>();
+    told.forEach((name, values) -> means.add(new NamedStat(name, values.getAverage())));
     told.clear();
     return new ReplicaStats(replicaId, means);
   }

@@ -16,7 +16,7 @@ import dev.berth.protocol.BusMessage.StreamReset;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.port.HeadBytes;
-import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.SendResult;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -318,7 +318,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
    */
   boolean send(BusMessage message) {
     SendResult result = loop.send(source, message);
-    if (result.kind() == SendResult.Kind.UNFIT) {
+    if (result.kind() == SendResult.SendResultKind.UNFIT) {
       breakOff(
           BerthException.Kind.HANDLER_FAILED, "the response could not be sent: " + result.reason());
     }
@@ -532,7 +532,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   }
 
   @Override
-  public LoopPorts ports() {
+  public LoopDependencies ports() {
     return loop.ports;
   }
 

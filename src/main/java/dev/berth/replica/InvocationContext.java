@@ -6,7 +6,7 @@ import dev.berth.api.Headers;
 import dev.berth.api.ReplicaMeters;
 import dev.berth.api.RequestContext;
 import dev.berth.protocol.BusMessage.CallRequest;
-import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.LoopDependencies;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
@@ -70,7 +70,7 @@ abstract class InvocationContext implements RequestContext {
 
   // --- its loop ---
 
-  public abstract LoopPorts ports();
+  public abstract LoopDependencies ports();
 
   /** Returns the present moment on the loop's clock. */
   abstract long moment();

@@ -1,6 +1,6 @@
 package dev.berth.replica;
 
-import dev.berth.protocol.port.BareHandle;
+import dev.berth.protocol.port.HandleFactory;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -10,10 +10,10 @@ import java.util.function.Function;
  * use and then found without a lock, because each request looks it up by name.
  */
 final class KnownHandles {
-  private final Map<String, BareHandle> known = new ConcurrentHashMap<>();
-  private volatile Function<String, BareHandle> made;
+  private final Map<String, HandleFactory> known = new ConcurrentHashMap<>();
+  private volatile Function<String, HandleFactory> made;
 
-  KnownHandles(Function<String, BareHandle> made) {
+  KnownHandles(Function<String, HandleFactory> made) {
     this.made = made;
   }
 
@@ -22,8 +22,8 @@ final class KnownHandles {
    *
    * @throws IllegalArgumentException when the application has no such deployment
    */
-  BareHandle of(String deployment) {
-    BareHandle handle = known.get(deployment);
+  HandleFactory of(String deployment) {
+    HandleFactory handle = known.get(deployment);
     return handle != null ? handle : known.computeIfAbsent(deployment, made);
   }
 

@@ -101,7 +101,7 @@ final class RefusedRouters implements SlotObserver {
     putInLine(noted, waitedMicros);
     // A slot freed between the refusal and this registration notified no waiter: check again.
     if (isFree(slots)) {
-      freed(slots);
+      onSlotFreed(slots);
     }
   }
 
@@ -160,15 +160,15 @@ final class RefusedRouters implements SlotObserver {
   }
 
   @Override
-  public void freed(Slots slots) {
+  public void onSlotFreed(Slots slots) {
     if (line.isEmpty()) {
-      own.freed(slots);
+      own.onSlotFreed(slots);
       return;
     }
     while (isFree(slots) && isTheirs() && offerOne(slots)) {
       // Offers the next free slot.
     }
-    own.freed(slots);
+    own.onSlotFreed(slots);
     while (isFree(slots) && offerOne(slots)) {
       // No local waiter could acquire it.
     }
@@ -185,14 +185,14 @@ final class RefusedRouters implements SlotObserver {
   private boolean offerOne(Slots slots) {
     for (Noted noted = next(); noted != null; noted = next()) {
       AttemptId attempt = new AttemptId(epoch, OFFERING, offers.incrementAndGet());
-      Slots.Reservation reservation = slots.reserve(attempt, ttlNanos);
-      if (reservation instanceof Slots.Reservation.Refused refused) {
+      Slots.ReserveResult reservation = slots.reserve(attempt, ttlNanos);
+      if (reservation instanceof Slots.ReserveResult.ReserveRefused refused) {
         if (refused.reason() == Refusal.FULL) {
           putInLine(noted); // another thread was faster: the router keeps its place
         }
         return false;
       }
-      SlotLease lease = ((Slots.Reservation.Granted) reservation).lease();
+      SlotLease lease = ((Slots.ReserveResult.ReserveGranted) reservation).lease();
       noted.offeredSequence = lease.token().sequence();
       SlotOffer offer =
           new SlotOffer(

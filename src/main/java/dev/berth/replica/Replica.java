@@ -6,7 +6,7 @@ import dev.berth.metrics.Utilization;
 import dev.berth.protocol.BusMessage.ReplicaLoad;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.BlockedLoop;
-import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.replica.hooks.HookThreads.Kind;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.replica.threads.HandlerThreads;
@@ -85,7 +85,7 @@ public final class Replica extends ServedReplica {
       ReplicaSpec spec,
       ReplicaAddress address,
       SlotLedger slots,
-      InstancePorts instance,
+      InstanceDependencies instance,
       HandlerPorts ports,
       ReplicaLimits limits,
       Consumer<Replica> gone,
@@ -108,7 +108,7 @@ public final class Replica extends ServedReplica {
     this.reconfigurations = new Reconfigurations(hooks, this::lookSoon);
     slots.observe(
         freeing -> {
-          refused.freed(freeing);
+          refused.onSlotFreed(freeing);
           checkDrained();
         });
   }

@@ -2,7 +2,7 @@ package dev.berth.replica;
 
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.BlockedLoop;
-import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * sweeps their leases. Thread-safe.
  */
 public final class ReplicaHost implements ReplicaDirectory {
-  private final InstancePorts instance;
+  private final InstanceDependencies instance;
   private volatile HandlerPorts ports;
   private final ReplicaLimits limits;
   private final LedgerLimits ledgerLimits;
@@ -50,7 +50,10 @@ public final class ReplicaHost implements ReplicaDirectory {
    * @param ports dependencies of the handlers
    */
   public ReplicaHost(
-      InstancePorts instance, HandlerPorts ports, ReplicaLimits limits, LedgerLimits ledgerLimits) {
+      InstanceDependencies instance,
+      HandlerPorts ports,
+      ReplicaLimits limits,
+      LedgerLimits ledgerLimits) {
     this.instance = instance;
     this.ports = ports;
     this.limits = limits;

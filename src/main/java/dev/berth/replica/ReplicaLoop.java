@@ -18,14 +18,14 @@ import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.SlotReserved;
 import dev.berth.protocol.BusMessage.StreamCredit;
 import dev.berth.protocol.BusMessage.ToReplica;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.AttemptState;
-import dev.berth.protocol.port.InstancePorts;
-import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.InstanceDependencies;
+import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots;
@@ -70,7 +70,7 @@ public final class ReplicaLoop {
 
   private final String node;
   private final int index;
-  final LoopPorts ports; // thread-safe
+  final LoopDependencies ports; // thread-safe
   private final long originNanos; // origin of moments, so that they compare by <
   final ReplicaLimits limits;
   final BodyBounds bodyBounds;
@@ -101,7 +101,7 @@ public final class ReplicaLoop {
    * @param streams memory of streamed responses; shared by the loops and routers of an instance
    */
   public ReplicaLoop(
-      InstancePorts instance,
+      InstanceDependencies instance,
       int index,
       ReplicaLimits limits,
       BodyBounds bodyBounds,
@@ -147,10 +147,10 @@ public final class ReplicaLoop {
   private void onCall(CallRequest message) {
     HostedReplica host = find(message.target());
     if (host == null) {
-      refuse(message, addressRefusal(message.target()), Load.NONE);
+      refuse(message, addressRefusal(message.target()), LoadReport.NONE);
       return;
     }
-    boolean held = message.admission() == Admission.Held.HELD;
+    boolean held = message.admission() == Admission.AcquiredSlot.HELD;
     if (held && !node.equals(message.source().node())) {
       // Only this instance can acquire a slot without a message: the sender is faulty or lost.
       falselyHeld.increment();
@@ -269,7 +269,7 @@ public final class ReplicaLoop {
   /** Prevents an attempt that has not arrived; a running one continues. */
   private void onRecall(RecallCall message) {
     HostedReplica host = find(message.target());
-    long load = host == null ? Load.NONE : host.replica.load();
+    long load = host == null ? LoadReport.NONE : host.replica.load();
     Invocation invocation = running(message.source(), message.callId());
     if (invocation != null && invocation.attempt.equals(message.attempt())) {
       send(invocation.source, new CallAccepted(message.callId(), load));
@@ -291,7 +291,7 @@ public final class ReplicaLoop {
 
   private void onCancel(CancelCall message) {
     if (!message.timedOut() && !node.equals(message.source().node())) {
-      fail(message, Kind.CANCELLED, "", Load.NONE);
+      fail(message, Kind.CANCELLED, "", LoadReport.NONE);
     }
     Invocation invocation = running(message.source(), message.callId());
     if (invocation != null) {
@@ -311,7 +311,7 @@ public final class ReplicaLoop {
   private void onReserve(ReserveSlot message) {
     HostedReplica host = find(message.target());
     if (host == null || host.stopped) {
-      refuse(message, addressRefusal(message.target()), Load.NONE);
+      refuse(message, addressRefusal(message.target()), LoadReport.NONE);
       return;
     }
     if (message.acceptMicros() == 0) {
@@ -323,14 +323,14 @@ public final class ReplicaLoop {
       peer.incarnation = message.attempt().incarnation();
     }
     Slots slots = host.replica.slots();
-    Slots.Reservation reservation =
+    Slots.ReserveResult reservation =
         slots.reserve(
             message.attempt(), TimeUnit.MILLISECONDS.toNanos(Math.max(0, message.ttlMs())));
-    if (reservation instanceof Slots.Reservation.Refused refused) {
+    if (reservation instanceof Slots.ReserveResult.ReserveRefused refused) {
       refuse(host, message, refused.reason(), 0);
       return;
     }
-    SlotLease lease = ((Slots.Reservation.Granted) reservation).lease();
+    SlotLease lease = ((Slots.ReserveResult.ReserveGranted) reservation).lease();
     long ttlNanos = Math.max(0, lease.deadlineNanos() - ports.nanoClock().getAsLong());
     reserved(message, message.attempt(), lease.token(), ttlNanos, slots);
   }
@@ -340,14 +340,14 @@ public final class ReplicaLoop {
     if (host != null) {
       host.replica.slots().release(message.attempt());
     }
-    long load = host == null ? Load.NONE : host.replica.load();
+    long load = host == null ? LoadReport.NONE : host.replica.load();
     refuse(message, Refusal.RELEASED, load);
   }
 
   private void onRenew(RenewLease message) {
     HostedReplica host = find(message.target());
     if (host == null || host.stopped) {
-      refuse(message, addressRefusal(message.target()), Load.NONE);
+      refuse(message, addressRefusal(message.target()), LoadReport.NONE);
       return;
     }
     if (message.acceptMicros() == 0) {

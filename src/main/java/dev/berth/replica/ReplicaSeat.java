@@ -1,6 +1,6 @@
 package dev.berth.replica;
 
-import dev.berth.protocol.port.BareHandle;
+import dev.berth.protocol.port.HandleFactory;
 import java.util.function.Function;
 
 /**
@@ -10,4 +10,4 @@ import java.util.function.Function;
  * @param handles creates the handles by which the handler calls other deployments, bound to that
  *     loop, by deployment name; throws {@link IllegalArgumentException} for an unknown one
  */
-public record ReplicaSeat(ReplicaLoop loop, Function<String, BareHandle> handles) {}
+public record ReplicaSeat(ReplicaLoop loop, Function<String, HandleFactory> handles) {}

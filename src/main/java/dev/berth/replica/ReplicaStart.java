@@ -6,7 +6,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaContext;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.api.ReplicaMeters;
-import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.replica.hooks.HookThreads.Kind;
 import dev.berth.replica.hooks.UserCall;
 import dev.berth.replica.threads.HandlerThreads;
@@ -75,7 +75,7 @@ final class ReplicaStart {
       ReplicaSpec spec,
       List<ReplicaSeat> seats,
       Replica replica,
-      InstancePorts instance,
+      InstanceDependencies instance,
       HandlerPorts ports) {
     this.spec = spec;
     this.seats = seats;

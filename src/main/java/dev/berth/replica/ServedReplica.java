@@ -6,7 +6,7 @@ import dev.berth.api.RequestContext;
 import dev.berth.metrics.UserMeters;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.UserFailure;
-import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.replica.log.FailureCounts;
 import dev.berth.replica.log.FailureLog;
 import dev.berth.replica.slots.LedgerLimits;
@@ -59,7 +59,7 @@ abstract class ServedReplica {
       ReplicaSpec spec,
       ReplicaAddress address,
       SlotLedger slots,
-      InstancePorts instance,
+      InstanceDependencies instance,
       ReplicaLimits limits) {
     this.replicaId = spec.replicaId(); // the spec is not retained: it references user code
     this.deployment = spec.deployment();
@@ -168,7 +168,7 @@ abstract class ServedReplica {
   BerthException failureOf(Throwable failure, RequestContext request) {
     Throwable cause = failure;
     // A blocking handler that waited for a call receives the failure wrapped.
-    for (int depth = 0; depth < UserFailure.MOST_CAUSES && isWrapper(cause); depth++) {
+    for (int depth = 0; depth < UserFailure.MAX_CAUSES && isWrapper(cause); depth++) {
       Throwable inner = UserFailure.legible(cause).getCause();
       cause = inner == null ? cause : inner;
     }

@@ -3,9 +3,9 @@ package dev.berth.replica;
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.protocol.RequestFailure;
-import dev.berth.protocol.port.BareHandle;
 import dev.berth.protocol.port.ExplainedParent;
-import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.HandleFactory;
+import dev.berth.protocol.port.LoopDependencies;
 import io.vertx.core.Future;
 import java.time.Duration;
 
@@ -37,7 +37,7 @@ final class TimedContext extends InvocationContext implements ExplainedParent {
 
   @Override
   public DeploymentHandle handle(String deployment) {
-    return ((BareHandle) request.handle(deployment)).within(this);
+    return ((HandleFactory) request.handle(deployment)).within(this);
   }
 
   // --- delegated to the request ---
@@ -53,7 +53,7 @@ final class TimedContext extends InvocationContext implements ExplainedParent {
   }
 
   @Override
-  public LoopPorts ports() {
+  public LoopDependencies ports() {
     return request.ports();
   }
 

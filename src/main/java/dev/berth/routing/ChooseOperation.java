@@ -180,7 +180,7 @@ public final class ChooseOperation extends SlotRequest {
     if (!forGood) {
       revoke(false);
     }
-    settle(dev.berth.protocol.Load.NONE);
+    settle(dev.berth.protocol.LoadReport.NONE);
     if (recorder != null) {
       recorder.recordLoss(replica);
     }

@@ -244,7 +244,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     Map<ReplicaAddress, RoutedReplica> before = new HashMap<>();
     List.of(current.all).forEach(replica -> before.put(replica.info.address(), replica));
     List<RoutedReplica> next = new ArrayList<>(snapshot.replicas().size());
-    for (RoutingSnapshot.Route route : snapshot.replicas()) {
+    for (RoutingSnapshot.SnapshotReplica route : snapshot.replicas()) {
       RoutedReplica known = before.remove(route.replica().address());
       if (known == null) {
         known = routers.join(this, route);
@@ -265,7 +265,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     routers.forget(replica);
   }
 
-  private void publish(RoutingSnapshot.Version version, List<RoutedReplica> next) {
+  private void publish(RoutingSnapshot.SnapshotVersion version, List<RoutedReplica> next) {
     ReplicaRanker ranks = ranker.now();
     next.forEach(replica -> replica.rankedBy(ranks));
     ReplicaSet set = new ReplicaSet(version, reach.serves(), next, blocked, routers.zone, ranks);
@@ -295,7 +295,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   synchronized void retire() {
     List.of(replicas.all).forEach(this::leave);
     reach.saw(false, true);
-    publish(RoutingSnapshot.Version.LAST, List.of());
+    publish(RoutingSnapshot.SnapshotVersion.LAST, List.of());
   }
 
   /**
@@ -471,7 +471,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   /** Returns the version of the snapshot in use. */
-  public RoutingSnapshot.Version version() {
+  public RoutingSnapshot.SnapshotVersion version() {
     return replicas.version;
   }
 }

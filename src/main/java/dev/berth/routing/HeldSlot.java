@@ -2,7 +2,7 @@ package dev.berth.routing;
 
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.SlotToken;
-import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.slots.RoutedReplica;
@@ -25,7 +25,7 @@ abstract class HeldSlot extends RingEntry {
   long dispatchedNanos; // written by the dispatcher before its task, read by that task
   @Nullable RequestRecorder recorder; // set if explained; confined to the loop
   // why the replica refused the dispatch; confined to the dispatching loop
-  @Nullable Problem refusedAs;
+  @Nullable ReservationProblem refusedAs;
 
   HeldSlot(
       GangMember leg,

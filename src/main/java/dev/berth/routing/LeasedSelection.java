@@ -9,10 +9,10 @@ import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.SlotToken;
-import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.slots.RoutedReplica;
@@ -49,15 +49,15 @@ public final class LeasedSelection extends HeldSlot implements ReplicaSelection 
   /** State of the selection, with the problem that a later use of it reports. */
   private enum SelectionState {
     OPEN(null),
-    DISPATCHED(Problem.ALREADY_USED),
-    CLOSED(Problem.RELEASED),
-    EXPIRED(Problem.EXPIRED),
+    DISPATCHED(ReservationProblem.ALREADY_USED),
+    CLOSED(ReservationProblem.RELEASED),
+    EXPIRED(ReservationProblem.EXPIRED),
     /** Dispatched, but the replica had been removed. */
-    LOST(Problem.REPLICA_GONE);
+    LOST(ReservationProblem.REPLICA_GONE);
 
-    final @Nullable Problem problem;
+    final @Nullable ReservationProblem problem;
 
-    SelectionState(@Nullable Problem problem) {
+    SelectionState(@Nullable ReservationProblem problem) {
       this.problem = problem;
     }
   }
@@ -197,7 +197,7 @@ public final class LeasedSelection extends HeldSlot implements ReplicaSelection 
   // --- dispatch, possibly from another loop ---
 
   /** Returns how the selection ended; null while it is open. */
-  public @Nullable Problem endReason() {
+  public @Nullable ReservationProblem endReason() {
     return state.get().problem;
   }
 
@@ -208,17 +208,17 @@ public final class LeasedSelection extends HeldSlot implements ReplicaSelection 
    * @return null if the caller now owns the slot and must pass it to {@link
    *     RoutedCall#dispatchTaken}; otherwise the reason
    */
-  public @Nullable Problem take() {
-    Problem lost = leaveToRun();
+  public @Nullable ReservationProblem take() {
+    ReservationProblem lost = leaveToRun();
     if (lost != null || lease == null || lease.consume() == null) {
       return lost;
     }
     fallTo(SelectionState.EXPIRED); // expired between the two clock reads
     router.counters.undispatched.increment();
-    return Problem.EXPIRED;
+    return ReservationProblem.EXPIRED;
   }
 
-  private @Nullable Problem leaveToRun() {
+  private @Nullable ReservationProblem leaveToRun() {
     long now = loop.now();
     expireIfPast(now);
     if (!leave(SelectionState.DISPATCHED)) {
@@ -232,7 +232,7 @@ public final class LeasedSelection extends HeldSlot implements ReplicaSelection 
     fallTo(SelectionState.LOST);
     releaseSlot();
     router.counters.undispatched.increment();
-    return Problem.REPLICA_GONE;
+    return ReservationProblem.REPLICA_GONE;
   }
 
   /**
@@ -250,12 +250,12 @@ public final class LeasedSelection extends HeldSlot implements ReplicaSelection 
     if (lease != null) {
       lease.name(asker);
       SlotToken named = lease.token();
-      return new BusMessage.SlotReserved(callId, asker, at, named, left, Load.NONE);
+      return new BusMessage.SlotReserved(callId, asker, at, named, left, LoadReport.NONE);
     }
     giveBackCount();
     forget();
     SlotToken held = Objects.requireNonNull(token);
-    return new BusMessage.SlotReserved(callId, attempt(), at, held, left, Load.NONE);
+    return new BusMessage.SlotReserved(callId, attempt(), at, held, left, LoadReport.NONE);
   }
 
   /**

@@ -1,14 +1,14 @@
 package dev.berth.routing;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.protocol.Addresses;
 import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.AskReservation;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.function.Predicate;
@@ -61,7 +61,7 @@ public final class RemoteReservationCall extends RingEntry implements PendingEnt
    */
   public Future<BusMessage.Answer> start() {
     if (id == PendingTable.FULL) {
-      end(Problem.FULL);
+      end(ReservationProblem.FULL);
     } else {
       ask();
     }
@@ -75,12 +75,12 @@ public final class RemoteReservationCall extends RingEntry implements PendingEnt
             .bus()
             .send(
                 keeper,
-                Addresses.router(keeper, 0),
+                BusAddresses.router(keeper, 0),
                 new AskReservation(id, loop.address, attempt, deployment, token, wish, accept))
             .isSent();
     underWay += sent ? 1 : 0;
     if (underWay == 0) {
-      end(Problem.KEEPER_UNREACHED);
+      end(ReservationProblem.KEEPER_UNREACHED);
       return;
     }
     long again = loop.now() + loop.limits.recallNanos();
@@ -90,7 +90,7 @@ public final class RemoteReservationCall extends RingEntry implements PendingEnt
   @Override
   protected void deadlinePassed(long now) {
     if (loop.isPast(deadlineNanos)) {
-      end(Problem.KEEPER_UNREACHED);
+      end(ReservationProblem.KEEPER_UNREACHED);
     } else {
       ask();
     }
@@ -112,7 +112,7 @@ public final class RemoteReservationCall extends RingEntry implements PendingEnt
   @Override
   public void onRepliesLost(Predicate<ReplicaAddress> gone, boolean forGood) {
     if (forGood && gone.test(new ReplicaAddress(keeper, 0, 0, 0))) {
-      end(Problem.KEEPER_LOST);
+      end(ReservationProblem.KEEPER_LOST);
     }
   }
 
@@ -121,7 +121,7 @@ public final class RemoteReservationCall extends RingEntry implements PendingEnt
     loop.pending().remove(id);
   }
 
-  private void end(Problem why) {
+  private void end(ReservationProblem why) {
     leave();
     answer.fail(ReservationException.of(why));
   }

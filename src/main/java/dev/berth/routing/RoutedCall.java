@@ -8,9 +8,9 @@ import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.HandlerTime;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
-import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.slots.Grant;
@@ -46,7 +46,7 @@ public final class RoutedCall extends SlotRequest {
   private long waitedNanos = UNKNOWN; // from arrival to start; UNKNOWN off the loop
   private final @Nullable HeldSlot selection; // set for a dispatch
   private @Nullable RoutedReplica only; // target of a broadcast; no other replica is accepted
-  private Admission admission = Admission.Held.HELD;
+  private Admission admission = Admission.AcquiredSlot.HELD;
   private boolean counted; // counted as sent; one count as ended or turned away follows
   private boolean routed; // onRouted was called
   private boolean accepted; // the replica is known to run the call
@@ -143,7 +143,7 @@ public final class RoutedCall extends SlotRequest {
     }
     offer = granted.offer();
     if (to.here()) {
-      goOn(to, Admission.Held.HELD);
+      goOn(to, Admission.AcquiredSlot.HELD);
     } else {
       takePlace();
       goOn(to, offer == null ? Admission.IfFree.IF_FREE : new Admission.Token(offer.token()));
@@ -192,12 +192,13 @@ public final class RoutedCall extends SlotRequest {
   }
 
   private void goOn(HeldSlot by) {
-    goOn(by.replica, by.token == null ? Admission.Held.HELD : new Admission.Token(by.token));
+    goOn(
+        by.replica, by.token == null ? Admission.AcquiredSlot.HELD : new Admission.Token(by.token));
   }
 
   private void goOn(RoutedReplica to, Admission by) {
     admission = by;
-    attempt = by == Admission.Held.HELD ? loop.heldAttempt : loop.nextAttempt();
+    attempt = by == Admission.AcquiredSlot.HELD ? loop.heldAttempt : loop.nextAttempt();
     if (requestId.isEmpty()) {
       requestId = loop.nextRequestId();
     }
@@ -205,7 +206,8 @@ public final class RoutedCall extends SlotRequest {
       counted = true;
       router.counters.sent.increment();
     }
-    if (by == Admission.Held.HELD || selection != null) { // else the replica may still refuse
+    if (by == Admission.AcquiredSlot.HELD
+        || selection != null) { // else the replica may still refuse
       tellRouted(to);
     }
     sentNanos = to.listener() == null ? UNKNOWN : loop.now();
@@ -398,7 +400,7 @@ public final class RoutedCall extends SlotRequest {
   }
 
   /** Returns why the call's reservation no longer held; null for every other failure. */
-  public @Nullable Problem reservationProblem() {
+  public @Nullable ReservationProblem reservationProblem() {
     return selection == null ? null : selection.refusedAs;
   }
 
@@ -514,7 +516,7 @@ public final class RoutedCall extends SlotRequest {
   @Override
   void peerLost(boolean forGood) {
     if (forGood) {
-      settle(Load.NONE);
+      settle(LoadReport.NONE);
     }
     String what = forGood ? "the replica was lost" : "the link to the replica broke";
     end(

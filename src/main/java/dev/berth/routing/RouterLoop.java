@@ -6,8 +6,8 @@ import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
-import dev.berth.protocol.port.InstancePorts;
-import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.InstanceDependencies;
+import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.routing.explain.ExplainLoop;
 import dev.berth.routing.slots.InstanceQueueLimits;
@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * methods that return confined state assert that they run on the loop.
  */
 public final class RouterLoop {
-  final LoopPorts ports;
+  final LoopDependencies ports;
   final LoopLimits limits;
   final RouterAddress address;
   final ExplainLoop explain;
@@ -61,7 +61,7 @@ public final class RouterLoop {
   /** Recalls sent for calls to other instances without a reply. */
   public final LongAdder recalls = new LongAdder();
 
-  RouterLoop(Routers routers, InstancePorts instance, int index, LoopLimits limits) {
+  RouterLoop(Routers routers, InstanceDependencies instance, int index, LoopLimits limits) {
     this.routers = routers;
     this.ports = instance.loops().get(index);
     this.limits = limits;

@@ -5,7 +5,7 @@ import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.port.InstancePorts;
+import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
@@ -75,7 +75,7 @@ public final class Routers {
    * @param limits limits of each loop
    */
   public Routers(
-      InstancePorts ports,
+      InstanceDependencies ports,
       ReplicaDirectory directory,
       ExplainPorts explain,
       InstanceQueueLimits bounds,
@@ -225,7 +225,7 @@ public final class Routers {
 
   // --- replicas ---
 
-  @Nullable RoutedReplica join(DeploymentRouter router, RoutingSnapshot.Route route) {
+  @Nullable RoutedReplica join(DeploymentRouter router, RoutingSnapshot.SnapshotReplica route) {
     ReplicaAddress address = route.replica().address();
     if (!address.node().equals(node)) {
       LongSupplier clock = loops[0].ports.nanoClock();

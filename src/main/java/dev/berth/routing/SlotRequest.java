@@ -4,7 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.RequestContext;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.SendResult;
@@ -370,7 +370,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     } catch (RuntimeException broken) { // for example a head that is too large
       result = SendResult.unfit(broken);
     }
-    if (result.kind() == SendResult.Kind.UNFIT) {
+    if (result.kind() == SendResult.SendResultKind.UNFIT) {
       notSent(to, result.reason());
     } else if (!result.isSent()) {
       leaveTable();
@@ -440,7 +440,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     RoutedReplica refuser = replica;
     if (reason == Refusal.TOO_LATE && refuser != null && !isPastDeadline()) {
       refuser.unanswered(); // else a retry would go to the same replica at once
-      settle(Load.NONE);
+      settle(LoadReport.NONE);
     } else {
       settle(load);
     }
@@ -533,7 +533,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     loop.ring().cancel(this);
     if (revoke && pendingId != PendingTable.FULL) {
       revoke(failure instanceof BerthException.Timeout);
-      settle(Load.NONE);
+      settle(LoadReport.NONE);
     }
     if (failure instanceof BerthException.BackPressure) {
       router.counters.backPressured.increment();

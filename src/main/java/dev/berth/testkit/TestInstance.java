@@ -28,8 +28,8 @@ import dev.berth.node.InstanceRouters;
 import dev.berth.node.ReplicaSource;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.port.InstancePorts;
-import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.InstanceDependencies;
+import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLoop;
@@ -101,17 +101,17 @@ final class TestInstance {
     control = loops.add();
     AtomicLong replicaNumbers = new AtomicLong();
     Random secrets = new Random(random.split().nextLong()); // thread-safe
-    List<LoopPorts> ports = new ArrayList<>();
+    List<LoopDependencies> ports = new ArrayList<>();
     for (int index = 0; index < eventLoops; index++) {
       TestLoops.Loop loop = loops.add();
       serving.add(loop);
       ports.add(
-          new LoopPorts(
+          new LoopDependencies(
               loop, (delay, task) -> time.start(loop, delay, task), bus, time, random.split()));
     }
     plane =
         new DataPlane(
-            new InstancePorts(
+            new InstanceDependencies(
                 NODE,
                 random.nextLong(),
                 null,

@@ -35,7 +35,7 @@ final class TestLoops {
   }
 
   /** An event loop of the test. */
-  final class Loop implements dev.berth.protocol.port.Loop {
+  final class Loop implements dev.berth.protocol.port.LoopExecutor {
     private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
 
     @Override

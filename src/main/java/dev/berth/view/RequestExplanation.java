@@ -43,7 +43,7 @@ public record RequestExplanation(
     int status,
     String outcome,
     String node,
-    RoutingSnapshot.Version snapshot,
+    RoutingSnapshot.SnapshotVersion snapshot,
     String policy,
     List<Candidate> candidates,
     int candidatesInAll,

@@ -28,7 +28,7 @@ class AdminGateTest {
       asked ->
           () -> {
             Buffer name = Buffer.buffer(String.valueOf(asked.client()));
-            return Future.succeededFuture(new Endpoint.Answer(200, Map.of(), name));
+            return Future.succeededFuture(new Endpoint.EndpointResponse(200, Map.of(), name));
           };
 
   @AutoClose private static final AdminClient OPEN = admin(Map.of());

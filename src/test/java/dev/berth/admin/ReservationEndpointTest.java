@@ -39,19 +39,20 @@ class ReservationEndpointTest {
   /** Holds whatever it is asked for. */
   private static final class Held implements Reservations {
     String asked = "";
-    @Nullable List<Wish> wishes;
+    @Nullable List<ReservationRequest> wishes;
     long waitNanos;
-    @Nullable Caller caller;
+    @Nullable ReservationCaller caller;
     @Nullable ReservationException refusal;
     int abandoned;
 
     @Override
-    public Asked<Reservation> reserve(Wish wish, Caller by) {
+    public ReservationCall<Reservation> reserve(ReservationRequest wish, ReservationCaller by) {
       return asked(granted("reserve " + wish.deployment(), wish.deployment()));
     }
 
     @Override
-    public Asked<List<Reservation>> reserveAll(List<Wish> wanted, long wait, Caller by) {
+    public ReservationCall<List<Reservation>> reserveAll(
+        List<ReservationRequest> wanted, long wait, ReservationCaller by) {
       wishes = wanted;
       waitNanos = wait;
       caller = by;
@@ -73,8 +74,8 @@ class ReservationEndpointTest {
       return asked(refused == null ? Future.succeededFuture(made) : Future.failedFuture(refused));
     }
 
-    private <T> Asked<T> asked(Future<T> answer) {
-      return new Asked<>() {
+    private <T> ReservationCall<T> asked(Future<T> answer) {
+      return new ReservationCall<>() {
         @Override
         public Future<T> answer() {
           return answer;
@@ -104,22 +105,23 @@ class ReservationEndpointTest {
     }
   }
 
-  private Endpoint.Exchange exchange(String method, String path, String body, String... headers) {
+  private Endpoint.EndpointCall exchange(
+      String method, String path, String body, String... headers) {
     return endpoint.handle(
-        new Endpoint.Asked(
+        new Endpoint.EndpointRequest(
             method, path, Headers.of(headers), Buffer.buffer(body), "10.0.0.1", null));
   }
 
-  private Endpoint.Answer ask(String method, String path) {
+  private Endpoint.EndpointResponse ask(String method, String path) {
     return exchange(method, path, "").answer().result();
   }
 
-  private Endpoint.Answer post(String body, String... headers) {
+  private Endpoint.EndpointResponse post(String body, String... headers) {
     assertThat(endpoint.answers(LEGS)).isTrue();
     return exchange("POST", LEGS, body, headers).answer().result();
   }
 
-  private static String message(Endpoint.Answer answer) {
+  private static String message(Endpoint.EndpointResponse answer) {
     return new JsonObject(answer.body()).getString("message");
   }
 
@@ -127,7 +129,7 @@ class ReservationEndpointTest {
   @Test
   void startingNodeAsksToComeBack() {
     starting = true;
-    for (Endpoint.Answer answer :
+    for (Endpoint.EndpointResponse answer :
         List.of(ask("POST", PATH), ask("DELETE", PATH + "/t"), ask("PATCH", PATH + "/t"))) {
       assertThat(answer.status()).isEqualTo(503);
       assertThat(answer.headers()).containsEntry("Retry-After", "1");
@@ -142,7 +144,7 @@ class ReservationEndpointTest {
 
   @Test
   void aPathLeadsToItsDeploymentAndToken() {
-    Endpoint.Answer made = ask("POST", PATH);
+    Endpoint.EndpointResponse made = ask("POST", PATH);
     assertThat(made.status()).isEqualTo(201);
     assertThat(held.asked).isEqualTo("reserve my app#d+1");
     assertThat(made.headers())
@@ -178,7 +180,7 @@ class ReservationEndpointTest {
 
   @Test
   void eachLegIsWishedForAndShownInItsPlace() {
-    Endpoint.Answer answer =
+    Endpoint.EndpointResponse answer =
         post(
             """
             {"legs": [{"application": "app", "deployment": "prefill", "ttl_s": 5},
@@ -189,12 +191,12 @@ class ReservationEndpointTest {
     assertThat(answer.status()).isEqualTo(201);
     assertThat(answer.headers()).containsEntry("Cache-Control", "no-store");
     assertThat(held.waitNanos).isEqualTo(3 * SECOND / 2);
-    assertThat(held.caller).isEqualTo(new Reservations.Caller("address 10.0.0.1", "k1"));
+    assertThat(held.caller).isEqualTo(new Reservations.ReservationCaller("address 10.0.0.1", "k1"));
     assertThat(held.wishes)
         .containsExactly(
-            new Reservations.Wish(
+            new Reservations.ReservationRequest(
                 new DeploymentId("app", "prefill"), 5 * SECOND, 3 * SECOND / 2, ""),
-            new Reservations.Wish(
+            new Reservations.ReservationRequest(
                 new DeploymentId("app", "decode"), 20 * SECOND, 3 * SECOND / 2, "s"));
     JsonObject body = new JsonObject(answer.body());
     assertThat(body.getLong("expires_in_ms")).as("of the first to expire").isEqualTo(9_000);
@@ -217,7 +219,7 @@ class ReservationEndpointTest {
 
   @Test
   void everythingThatIsWrongIsSaidAtOnce() {
-    Endpoint.Answer answer =
+    Endpoint.EndpointResponse answer =
         post(
             """
             {"legs": [{"application": "app", "ttl_s": 0, "x": 1},
@@ -254,8 +256,8 @@ class ReservationEndpointTest {
   void aRefusalSaysWhichLegAndWhenToComeAgain() {
     held.refusal =
         new Reservations.ReservationException(
-            Reservations.Problem.FULL, "legs[1]: no slot is free", 3, 429);
-    Endpoint.Answer answer =
+            Reservations.ReservationProblem.FULL, "legs[1]: no slot is free", 3, 429);
+    Endpoint.EndpointResponse answer =
         post("{\"legs\": [{\"application\": \"app\", \"deployment\": \"a\"}]}");
     assertThat(answer.status()).isEqualTo(429);
     assertThat(answer.headers()).containsEntry("Retry-After", "3");

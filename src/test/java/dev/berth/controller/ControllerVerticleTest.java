@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.config.keys.Settings;
-import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.BusMessage.PullRouting;
@@ -70,7 +70,7 @@ class ControllerVerticleTest {
     return vertx
         .eventBus()
         .request(
-            Addresses.CONTROLLER,
+            BusAddresses.CONTROLLER,
             message,
             new DeliveryOptions().setCodecName(BusMessageCodec.NAME).setLocalOnly(true));
   }

@@ -433,7 +433,7 @@ final class DrivenController {
     return snapshot == null
         ? List.of()
         : snapshot.replicas().stream()
-            .filter(RoutingSnapshot.Route::routable)
+            .filter(RoutingSnapshot.SnapshotReplica::routable)
             .map(route -> route.replica().replicaId())
             .toList();
   }

@@ -13,8 +13,8 @@ import dev.berth.protocol.BusMessage.RoutingUpdate;
 import dev.berth.protocol.RoutingDelta;
 import dev.berth.protocol.RoutingDigest;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.RoutingSnapshot.Route;
-import dev.berth.protocol.RoutingSnapshot.Version;
+import dev.berth.protocol.RoutingSnapshot.SnapshotReplica;
+import dev.berth.protocol.RoutingSnapshot.SnapshotVersion;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -35,9 +35,9 @@ class RoutingPublisherTest {
   private final RoutingPublisher publisher =
       new RoutingPublisher(
           TERM, declared::contains, (node, message) -> sent.add(new Sent(node, message)));
-  private final RoutingSnapshot first = snapshots.of(ECHO, new Version(TERM, 1), 3);
+  private final RoutingSnapshot first = snapshots.of(ECHO, new SnapshotVersion(TERM, 1), 3);
 
-  private void pull(String node, DeploymentId deployment, Version held) {
+  private void pull(String node, DeploymentId deployment, SnapshotVersion held) {
     publisher.on(new PullRouting(node, 1, false, List.of(new PullRouting.Held(deployment, held))));
   }
 
@@ -45,25 +45,25 @@ class RoutingPublisherTest {
   private void pullOther(String node, long incarnation, boolean all) {
     publisher.on(
         new PullRouting(
-            node, incarnation, all, List.of(new PullRouting.Held(OTHER, Version.NONE))));
+            node, incarnation, all, List.of(new PullRouting.Held(OTHER, SnapshotVersion.NONE))));
   }
 
   /** One instance has pulled the first snapshot, and been told. */
   private void told() {
     publisher.recovered();
     publisher.publish(first);
-    pull("n1", ECHO, Version.NONE);
+    pull("n1", ECHO, SnapshotVersion.NONE);
     sent.clear();
   }
 
-  private static Sent gone(Version at) {
+  private static Sent gone(SnapshotVersion at) {
     return update("n1", RoutingDelta.whole(new RoutingSnapshot(ECHO, at, false, List.of())));
   }
 
   private RoutingSnapshot draining(RoutingSnapshot from, int replica, long counter) {
-    List<Route> routes = new ArrayList<>(from.replicas());
-    routes.set(replica, new Route(routes.get(replica).replica(), false));
-    return new RoutingSnapshot(from.deployment(), new Version(TERM, counter), true, routes);
+    List<SnapshotReplica> routes = new ArrayList<>(from.replicas());
+    routes.set(replica, new SnapshotReplica(routes.get(replica).replica(), false));
+    return new RoutingSnapshot(from.deployment(), new SnapshotVersion(TERM, counter), true, routes);
   }
 
   private static Sent update(String node, RoutingDelta delta) {
@@ -73,7 +73,7 @@ class RoutingPublisherTest {
   @Test
   void whoPullsGetsTheSnapshotAndFromThenOnWhatChanges() {
     publisher.publish(first);
-    pull("n1", ECHO, Version.NONE);
+    pull("n1", ECHO, SnapshotVersion.NONE);
     RoutingSnapshot second = draining(first, 0, 2);
     publisher.publish(second);
 
@@ -85,7 +85,7 @@ class RoutingPublisherTest {
 
   @Test
   void onlyThoseWhoPulledADeploymentHearOfIt() {
-    pull("n1", OTHER, Version.NONE);
+    pull("n1", OTHER, SnapshotVersion.NONE);
     publisher.publish(first);
 
     assertThat(sent).isEmpty();
@@ -101,7 +101,7 @@ class RoutingPublisherTest {
 
   @Test
   void untilItKnowsWhatRunsItSaysNothingOfWhatItHasNotPublished() {
-    pull("n1", ECHO, new Version(TERM - 1, 40));
+    pull("n1", ECHO, new SnapshotVersion(TERM - 1, 40));
     assertThat(sent).as("its routers go on with what they have").isEmpty();
 
     publisher.publish(first);
@@ -111,15 +111,15 @@ class RoutingPublisherTest {
   @Test
   void onceItKnowsItTellsThoseWhoWaitWhichDeploymentsThereAreNot() {
     declared.add(OTHER);
-    pull("n1", ECHO, new Version(TERM - 1, 40));
-    pull("n1", OTHER, Version.NONE);
+    pull("n1", ECHO, new SnapshotVersion(TERM - 1, 40));
+    pull("n1", OTHER, SnapshotVersion.NONE);
     publisher.recovered();
 
     assertThat(sent)
         .as("of what is declared, its first snapshot says more")
-        .containsExactly(gone(new Version(TERM, 0)));
+        .containsExactly(gone(new SnapshotVersion(TERM, 0)));
     sent.clear();
-    RoutingSnapshot other = snapshots.of(OTHER, new Version(TERM, 1), 1);
+    RoutingSnapshot other = snapshots.of(OTHER, new SnapshotVersion(TERM, 1), 1);
     publisher.publish(other);
     assertThat(sent).containsExactly(update("n1", RoutingDelta.whole(other)));
   }
@@ -129,7 +129,10 @@ class RoutingPublisherTest {
     publisher.recovered();
     publisher.publish(first);
     publisher.forget(ECHO);
-    pull("n1", ECHO, first.version().counter() == 0 ? Version.NONE : new Version(TERM, 0));
+    pull(
+        "n1",
+        ECHO,
+        first.version().counter() == 0 ? SnapshotVersion.NONE : new SnapshotVersion(TERM, 0));
 
     assertThat(sent).containsExactly(gone(first.version()));
   }
@@ -139,9 +142,9 @@ class RoutingPublisherTest {
     publisher.recovered();
     publisher.publish(first);
     publisher.forget(ECHO);
-    pull("n1", ECHO, Version.NONE);
+    pull("n1", ECHO, SnapshotVersion.NONE);
     sent.clear();
-    RoutingSnapshot again = snapshots.of(ECHO, new Version(TERM, 9), 1);
+    RoutingSnapshot again = snapshots.of(ECHO, new SnapshotVersion(TERM, 9), 1);
     publisher.publish(again);
 
     assertThat(sent).containsExactly(update("n1", RoutingDelta.whole(again)));
@@ -189,8 +192,8 @@ class RoutingPublisherTest {
   @Test
   void whoPullsAllAnewIsToldOfNothingElse() {
     publisher.publish(first);
-    pull("n1", ECHO, Version.NONE);
-    pull("n2", ECHO, Version.NONE);
+    pull("n1", ECHO, SnapshotVersion.NONE);
+    pull("n2", ECHO, SnapshotVersion.NONE);
     pullOther("n1", 1, true);
     sent.clear();
     RoutingSnapshot second = draining(first, 0, 2);
@@ -201,8 +204,8 @@ class RoutingPublisherTest {
   @Test
   void aLostInstanceAndAnEarlierStartOfOneAreToldNothing() {
     publisher.publish(first);
-    pull("n1", ECHO, Version.NONE);
-    pull("n2", ECHO, Version.NONE);
+    pull("n1", ECHO, SnapshotVersion.NONE);
+    pull("n2", ECHO, SnapshotVersion.NONE);
     publisher.lost("n1");
     pullOther("n2", 2, false);
     sent.clear();
@@ -214,17 +217,17 @@ class RoutingPublisherTest {
   @Test
   void thereIsABoundForInstances() {
     for (int i = 0; i <= RoutingPublisher.MAX_INSTANCES; i++) {
-      pull("n" + i, ECHO, Version.NONE);
+      pull("n" + i, ECHO, SnapshotVersion.NONE);
     }
     sent.clear();
     publisher.publish(first);
 
     assertThat(sent).hasSize(RoutingPublisher.MAX_INSTANCES);
     sent.clear();
-    pull("n" + RoutingPublisher.MAX_INSTANCES, ECHO, Version.NONE);
+    pull("n" + RoutingPublisher.MAX_INSTANCES, ECHO, SnapshotVersion.NONE);
     assertThat(sent).isEmpty();
     publisher.lost("n0");
-    pull("n" + RoutingPublisher.MAX_INSTANCES, ECHO, Version.NONE);
+    pull("n" + RoutingPublisher.MAX_INSTANCES, ECHO, SnapshotVersion.NONE);
     assertThat(sent).as("one that is lost makes room").hasSize(1);
   }
 }

@@ -71,7 +71,7 @@ public final class Explained {
         200,
         "ok",
         "node-1a2b3c4d",
-        new RoutingSnapshot.Version(1, 7),
+        new RoutingSnapshot.SnapshotVersion(1, 7),
         "two_choices",
         List.of(
             new Candidate(
@@ -113,7 +113,7 @@ public final class Explained {
         -1,
         "deadline_exceeded",
         "node-1a2b3c4d",
-        new RoutingSnapshot.Version(1, 8),
+        new RoutingSnapshot.SnapshotVersion(1, 8),
         "two_choices",
         List.of(),
         0,

@@ -46,7 +46,7 @@ public final class LoopThreads implements AutoCloseable {
   }
 
   /** One thread. */
-  public final class Loop implements dev.berth.protocol.port.Loop {
+  public final class Loop implements dev.berth.protocol.port.LoopExecutor {
     private volatile Thread thread;
     private final ThreadPoolExecutor executor;
 

@@ -3,9 +3,9 @@ package dev.berth.fakes;
 import dev.berth.node.DataPlane;
 import dev.berth.node.InstanceLimits;
 import dev.berth.protocol.port.BusSender;
-import dev.berth.protocol.port.InstancePorts;
-import dev.berth.protocol.port.Loop;
-import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.InstanceDependencies;
+import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.protocol.port.LoopTimer;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.replica.BodyBounds;
@@ -68,7 +68,7 @@ public final class PlaneBuilder {
   private final LongSupplier clock;
   private final BusSender bus;
   private final AtomicLong secrets = new AtomicLong();
-  private final List<LoopPorts> loops = new ArrayList<>();
+  private final List<LoopDependencies> loops = new ArrayList<>();
   private @Nullable String zone;
   private InstantSource wallClock = InstantSource.fixed(Instant.EPOCH);
   private HandlerPorts handlers = handlers(hooks(Runnable::run));
@@ -94,13 +94,13 @@ public final class PlaneBuilder {
 
   public PlaneBuilder loop(Executor executor, BooleanSupplier inLoop, LoopTimer timer) {
     return loop(
-        new LoopPorts(
+        new LoopDependencies(
             loopOf(executor, inLoop), timer, bus, clock, new SplittableRandom(loops.size() + 1)));
   }
 
   /** What takes tasks, and knows when it runs them. */
-  public static Loop loopOf(Executor executor, BooleanSupplier inLoop) {
-    return new Loop() {
+  public static LoopExecutor loopOf(Executor executor, BooleanSupplier inLoop) {
+    return new LoopExecutor() {
       @Override
       public void execute(Runnable task) {
         executor.execute(task);
@@ -113,7 +113,7 @@ public final class PlaneBuilder {
     };
   }
 
-  public PlaneBuilder loop(LoopPorts ports) {
+  public PlaneBuilder loop(LoopDependencies ports) {
     loops.add(ports);
     return this;
   }
@@ -143,8 +143,8 @@ public final class PlaneBuilder {
     return this;
   }
 
-  private InstancePorts ports() {
-    return new InstancePorts(
+  private InstanceDependencies ports() {
+    return new InstanceDependencies(
         node,
         77,
         zone,

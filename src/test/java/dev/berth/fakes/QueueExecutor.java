@@ -1,13 +1,13 @@
 package dev.berth.fakes;
 
-import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopExecutor;
 import java.util.ArrayDeque;
 
 /**
  * Keeps tasks until told to run them, in order, on the caller's thread. Any thread may add. As an
  * event loop it is the thread that made it.
  */
-public final class QueueExecutor implements Loop {
+public final class QueueExecutor implements LoopExecutor {
   private final Thread own = Thread.currentThread();
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
 

@@ -10,7 +10,7 @@ import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.HandleMetricReport;
 import dev.berth.protocol.HandlerTime;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
@@ -139,8 +139,8 @@ public final class RandomMessages {
 
   private RoutingDelta delta() {
     DeploymentId deployment = deployment();
-    RoutingSnapshot.Version one = version();
-    RoutingSnapshot.Version other = version();
+    RoutingSnapshot.SnapshotVersion one = version();
+    RoutingSnapshot.SnapshotVersion other = version();
     boolean ordered = one.compareTo(other) <= 0;
     return new RoutingDelta(
         deployment,
@@ -151,12 +151,12 @@ public final class RandomMessages {
         list(() -> text(20)));
   }
 
-  private RoutingSnapshot.Route route(DeploymentId deployment) {
+  private RoutingSnapshot.SnapshotReplica route(DeploymentId deployment) {
     Map<String, String> metadata = new HashMap<>();
     for (int pairs = random.nextInt(4); pairs > 0; pairs--) {
       metadata.put(text(10), text(30));
     }
-    return new RoutingSnapshot.Route(
+    return new RoutingSnapshot.SnapshotReplica(
         new ReplicaInfo(
             text(20),
             deployment,
@@ -172,10 +172,10 @@ public final class RandomMessages {
         random.nextBoolean());
   }
 
-  private RoutingSnapshot.Version version() {
+  private RoutingSnapshot.SnapshotVersion version() {
     return random.nextInt(4) == 0
-        ? RoutingSnapshot.Version.NONE
-        : new RoutingSnapshot.Version(number(), number());
+        ? RoutingSnapshot.SnapshotVersion.NONE
+        : new RoutingSnapshot.SnapshotVersion(number(), number());
   }
 
   private DeploymentId deployment() {
@@ -190,7 +190,7 @@ public final class RandomMessages {
 
   private Admission admission() {
     return switch (random.nextInt(3)) {
-      case 0 -> Admission.Held.HELD;
+      case 0 -> Admission.AcquiredSlot.HELD;
       case 1 -> new Admission.Token(token());
       default -> Admission.IfFree.IF_FREE;
     };
@@ -233,8 +233,8 @@ public final class RandomMessages {
         upTo(3, () -> new ReplicaStats(text(20), upTo(16, this::stat))));
   }
 
-  private ReplicaStats.Stat stat() {
-    return new ReplicaStats.Stat("s" + text(9), random.nextGaussian() * 1000);
+  private ReplicaStats.NamedStat stat() {
+    return new ReplicaStats.NamedStat("s" + text(9), random.nextGaussian() * 1000);
   }
 
   private RouterAddress router() {
@@ -255,9 +255,9 @@ public final class RandomMessages {
 
   private long load() {
     return random.nextInt(4) == 0
-        ? Load.NONE
-        : Load.of(random.nextInt(65_536), 1 + random.nextInt(65_535), random.nextInt())
-            | random.nextInt(2) * Load.blocked(0);
+        ? LoadReport.NONE
+        : LoadReport.of(random.nextInt(65_536), 1 + random.nextInt(65_535), random.nextInt())
+            | random.nextInt(2) * LoadReport.blocked(0);
   }
 
   private long duration() {

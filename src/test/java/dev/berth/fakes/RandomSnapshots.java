@@ -3,8 +3,8 @@ package dev.berth.fakes;
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.RoutingSnapshot.Route;
-import dev.berth.protocol.RoutingSnapshot.Version;
+import dev.berth.protocol.RoutingSnapshot.SnapshotReplica;
+import dev.berth.protocol.RoutingSnapshot.SnapshotVersion;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.random.RandomGenerator;
@@ -19,17 +19,17 @@ public final class RandomSnapshots {
   }
 
   /** A routable replica with the next number. */
-  public Route route(DeploymentId deployment) {
+  public SnapshotReplica route(DeploymentId deployment) {
     int number = ++replicas;
-    return new Route(
+    return new SnapshotReplica(
         Replicas.info(
             deployment + "#" + number, deployment, new ReplicaAddress("n1", 0, number, number), 4),
         true);
   }
 
   /** A snapshot of so many new replicas. */
-  public RoutingSnapshot of(DeploymentId deployment, Version version, int replicas) {
-    List<Route> routes = new ArrayList<>();
+  public RoutingSnapshot of(DeploymentId deployment, SnapshotVersion version, int replicas) {
+    List<SnapshotReplica> routes = new ArrayList<>();
     for (int i = 0; i < replicas; i++) {
       routes.add(route(deployment));
     }
@@ -37,12 +37,12 @@ public final class RandomSnapshots {
   }
 
   /** The snapshot with some replicas gone, some draining or back, some new ones. */
-  public RoutingSnapshot changed(RoutingSnapshot from, Version version) {
-    List<Route> routes = new ArrayList<>();
-    for (Route route : from.replicas()) {
+  public RoutingSnapshot changed(RoutingSnapshot from, SnapshotVersion version) {
+    List<SnapshotReplica> routes = new ArrayList<>();
+    for (SnapshotReplica route : from.replicas()) {
       switch (random.nextInt(6)) {
         case 0 -> {}
-        case 1 -> routes.add(new Route(route.replica(), !route.routable()));
+        case 1 -> routes.add(new SnapshotReplica(route.replica(), !route.routable()));
         default -> routes.add(route);
       }
     }

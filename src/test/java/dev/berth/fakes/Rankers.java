@@ -3,14 +3,14 @@ package dev.berth.fakes;
 import dev.berth.code.Builds;
 import dev.berth.node.DataPlane;
 import dev.berth.node.InstanceRankers;
-import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopExecutor;
 
 /** Rankers of an instance that has no code of its own. */
 public final class Rankers {
   private Rankers() {}
 
   public static InstanceRankers of(DataPlane plane) {
-    Loop control = plane.ports.loops().get(0).loop();
+    LoopExecutor control = plane.ports.loops().get(0).loop();
     return new InstanceRankers(
         PlaneBuilder.hooks(Runnable::run),
         control,

@@ -94,9 +94,9 @@ public final class Replicas {
   public static RoutingSnapshot snapshot(DeploymentId deployment, ReplicaInfo... replicas) {
     return new RoutingSnapshot(
         deployment,
-        new RoutingSnapshot.Version(1, 1),
+        new RoutingSnapshot.SnapshotVersion(1, 1),
         true,
-        Stream.of(replicas).map(each -> new RoutingSnapshot.Route(each, true)).toList());
+        Stream.of(replicas).map(each -> new RoutingSnapshot.SnapshotReplica(each, true)).toList());
   }
 
   /** Replicas of this instance by their ordinal. */

@@ -12,7 +12,7 @@ import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.HandlerTime;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
@@ -21,7 +21,7 @@ import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.AttemptState;
-import dev.berth.protocol.port.BareHandle;
+import dev.berth.protocol.port.HandleFactory;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.port.SlotObserver;
@@ -110,16 +110,16 @@ public final class RoutingWorld implements ReplicaDirectory {
     router = routers.router(DEPLOYMENT, settings);
   }
 
-  public BareHandle handle() {
+  public HandleFactory handle() {
     return handle(0);
   }
 
-  public BareHandle handle(int loop) {
+  public HandleFactory handle(int loop) {
     return RoutedHandle.of(routers, DEPLOYMENT, router.settings(), loop);
   }
 
   /** A handle of another deployment, with the settings of the first. */
-  public BareHandle handle(DeploymentId deployment, int loop) {
+  public HandleFactory handle(DeploymentId deployment, int loop) {
     return RoutedHandle.of(routers, deployment, router.settings(), loop);
   }
 
@@ -172,14 +172,14 @@ public final class RoutingWorld implements ReplicaDirectory {
   }
 
   public void publish(boolean available) {
-    Map<DeploymentId, List<RoutingSnapshot.Route>> routes = new HashMap<>();
+    Map<DeploymentId, List<RoutingSnapshot.SnapshotReplica>> routes = new HashMap<>();
     routers.all().forEach(known -> routes.put(known.deployment(), new ArrayList<>()));
     for (Replica replica : replicas) {
       routes
           .computeIfAbsent(replica.info.deployment(), id -> new ArrayList<>())
-          .add(new RoutingSnapshot.Route(replica.info, !replica.ledger.draining()));
+          .add(new RoutingSnapshot.SnapshotReplica(replica.info, !replica.ledger.draining()));
     }
-    RoutingSnapshot.Version next = new RoutingSnapshot.Version(1, ++version);
+    RoutingSnapshot.SnapshotVersion next = new RoutingSnapshot.SnapshotVersion(1, ++version);
     routes.forEach(
         (deployment, its) -> {
           routers.router(deployment, router.settings());
@@ -188,7 +188,9 @@ public final class RoutingWorld implements ReplicaDirectory {
   }
 
   public void publish(
-      RoutingSnapshot.Version as, boolean available, List<RoutingSnapshot.Route> routes) {
+      RoutingSnapshot.SnapshotVersion as,
+      boolean available,
+      List<RoutingSnapshot.SnapshotReplica> routes) {
     routers.update(new RoutingSnapshot(DEPLOYMENT, as, available, routes));
   }
 
@@ -454,12 +456,13 @@ public final class RoutingWorld implements ReplicaDirectory {
       } else if (message instanceof BusMessage.RecallCall recall) {
         recalled(recall);
       } else if (message instanceof BusMessage.ReserveSlot reserve) {
-        Slots.Reservation outcome = ledger.reserve(reserve.attempt(), reserve.ttlMs() * 1_000_000);
-        if (outcome instanceof Slots.Reservation.Granted granted) {
+        Slots.ReserveResult outcome =
+            ledger.reserve(reserve.attempt(), reserve.ttlMs() * 1_000_000);
+        if (outcome instanceof Slots.ReserveResult.ReserveGranted granted) {
           SlotToken token = granted.lease().token();
           reserved(reserve.source(), reserve.callId(), reserve.attempt(), token, reserve.ttlMs());
         } else {
-          Refusal why = ((Slots.Reservation.Refused) outcome).reason();
+          Refusal why = ((Slots.ReserveResult.ReserveRefused) outcome).reason();
           refused(reserve.source(), reserve.callId(), why);
         }
       } else if (message instanceof BusMessage.ReleaseSlot release) {
@@ -596,7 +599,7 @@ public final class RoutingWorld implements ReplicaDirectory {
     }
 
     private long load() {
-      return isRemote() ? ledger.load() : Load.NONE;
+      return isRemote() ? ledger.load() : LoadReport.NONE;
     }
 
     /** Offers a slot to a router loop, as to one it refused before. */
@@ -609,11 +612,11 @@ public final class RoutingWorld implements ReplicaDirectory {
     /** An offer that is still to be sent. */
     public BusMessage.SlotOffer offered(long number, Duration ttl) {
       AttemptId attempt = new AttemptId(info.address().epoch(), -1, number);
-      Slots.Reservation outcome = ledger.reserve(attempt, ttl.toNanos());
+      Slots.ReserveResult outcome = ledger.reserve(attempt, ttl.toNanos());
       return new BusMessage.SlotOffer(
           info.address(),
           attempt,
-          ((Slots.Reservation.Granted) outcome).lease().token(),
+          ((Slots.ReserveResult.ReserveGranted) outcome).lease().token(),
           ttl.toNanos() / 1_000,
           ledger.load());
     }

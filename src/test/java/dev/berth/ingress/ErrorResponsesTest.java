@@ -11,10 +11,10 @@ import dev.berth.api.Headers;
 import dev.berth.config.Backpressure;
 import dev.berth.config.keys.Settings;
 import dev.berth.protocol.port.Endpoint;
-import dev.berth.protocol.port.HttpFailure;
+import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.Reservations;
-import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
@@ -30,12 +30,13 @@ class ErrorResponsesTest {
   /** Refuses whatever it is asked. */
   private record Refusing(ReservationException why) implements Reservations {
     @Override
-    public Asked<Reservation> reserve(Wish wish, Caller caller) {
+    public ReservationCall<Reservation> reserve(ReservationRequest wish, ReservationCaller caller) {
       throw why;
     }
 
     @Override
-    public Asked<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller) {
+    public ReservationCall<List<Reservation>> reserveAll(
+        List<ReservationRequest> wishes, long waitNanos, ReservationCaller caller) {
       throw why;
     }
 
@@ -88,11 +89,12 @@ class ErrorResponsesTest {
     "REPLICA_GONE, 503, replica_unavailable",
     "ABANDONED, 499, cancelled"
   })
-  void aReservationFailsAlikeForWhoUsesAndWhoReserves(Problem problem, int status, String code) {
-    HttpFailure used = HttpFailure.of(problem);
+  void aReservationFailsAlikeForWhoUsesAndWhoReserves(
+      ReservationProblem problem, int status, String code) {
+    HttpErrorResponse used = HttpErrorResponse.of(problem);
     assertThat(used.status()).isEqualTo(status);
     assertThat(used.code()).isEqualTo(code);
-    Endpoint.Answer reserved = refused(problem, -1, -1);
+    Endpoint.EndpointResponse reserved = refused(problem, -1, -1);
     assertThat(reserved.status()).isEqualTo(status);
     assertThat(new JsonObject(reserved.body()).getMap())
         .containsEntry("code", code)
@@ -101,12 +103,12 @@ class ErrorResponsesTest {
     assertThat(reserved.headers().get("Retry-After"))
         .isEqualTo(used.retryAfterSeconds() == 0 ? null : "" + used.retryAfterSeconds());
     assertThat(reserved.headers().get("x-should-retry"))
-        .isEqualTo(problem == Problem.ALREADY_USED ? "false" : null);
+        .isEqualTo(problem == ReservationProblem.ALREADY_USED ? "false" : null);
   }
 
   @ParameterizedTest
-  @EnumSource(Problem.class)
-  void noProblemOfReservationsIsLeftOut(Problem problem) {
+  @EnumSource(ReservationProblem.class)
+  void noProblemOfReservationsIsLeftOut(ReservationProblem problem) {
     Kind same =
         switch (problem) {
           case FULL -> Kind.BACK_PRESSURE;
@@ -116,25 +118,26 @@ class ErrorResponsesTest {
           default -> null;
         };
     if (same != null) {
-      assertThat(HttpFailure.of(problem)).isEqualTo(HttpFailure.of(same));
+      assertThat(HttpErrorResponse.of(problem)).isEqualTo(HttpErrorResponse.of(same));
     }
-    assertThat(HttpFailure.of(problem).message()).isNotBlank();
+    assertThat(HttpErrorResponse.of(problem).message()).isNotBlank();
   }
 
   @Test
   void whoReservesIsToldTheStatusThatTheDeploymentAsksFor() {
-    Endpoint.Answer answer = refused(Problem.FULL, 7, 429);
+    Endpoint.EndpointResponse answer = refused(ReservationProblem.FULL, 7, 429);
     assertThat(answer.status()).isEqualTo(429);
     assertThat(answer.headers()).containsEntry("Retry-After", "7");
   }
 
   /** What {@code DELETE …/reservations/t} answers when that is refused. */
-  private static Endpoint.Answer refused(Problem problem, int retryAfter, int status) {
+  private static Endpoint.EndpointResponse refused(
+      ReservationProblem problem, int retryAfter, int status) {
     ReservationException why = new ReservationException(problem, "why", retryAfter, status);
     ReservationBody bodies = new ReservationBody(Duration.ZERO, Duration.ZERO, 1);
     return new ReservationEndpoint(new Refusing(why), bodies, null, () -> 0, () -> false)
         .handle(
-            new Endpoint.Asked(
+            new Endpoint.EndpointRequest(
                 "DELETE",
                 "/api/v1/applications/a/deployments/d/reservations/t",
                 Headers.empty(),
@@ -148,7 +151,7 @@ class ErrorResponsesTest {
   @ParameterizedTest
   @EnumSource(Kind.class)
   void eachKindHasACodeOfItsOwnNameAndAText(Kind kind) {
-    HttpFailure answer = answer(kind.toException("why"));
+    HttpErrorResponse answer = answer(kind.toException("why"));
     assertThat(answer.code()).isEqualToIgnoringCase(kind.name());
     assertThat(answer.message()).isNotBlank();
   }
@@ -156,7 +159,8 @@ class ErrorResponsesTest {
   @ParameterizedTest
   @EnumSource(Kind.class)
   void onlyWhatMayHaveRunMayNotBeRepeated(Kind kind) {
-    HttpFailure told = answer(kind.toException("why")).comeBackAfter(1).as(500).saying("more");
+    HttpErrorResponse told =
+        answer(kind.toException("why")).comeBackAfter(1).as(500).saying("more");
     assertThat(told.mayRepeat()).isEqualTo(kind != Kind.TIMEOUT && kind != Kind.OUTCOME_UNKNOWN);
     assertThat(told.beforeItStarted().mayRepeat()).isTrue();
     assertThat(told.afterItStarted().mayRepeat()).isFalse();
@@ -207,7 +211,7 @@ class ErrorResponsesTest {
             .with(Backpressure.RETRY_AFTER_S, Duration.ofSeconds(3));
     BerthException child =
         new BerthException.BackPressure("full", OptionalInt.of(7), OptionalInt.of(429));
-    HttpFailure answer = ErrorResponses.of(child, "id", -1, parent);
+    HttpErrorResponse answer = ErrorResponses.of(child, "id", -1, parent);
     assertThat(answer.status()).isEqualTo(429);
     assertThat(answer.retryAfterSeconds()).isEqualTo(7);
   }
@@ -236,7 +240,7 @@ class ErrorResponsesTest {
       names = {"BACK_PRESSURE", "DEPLOYMENT_UNAVAILABLE"})
   void nothingOfTheInsideLeaks(Kind kind) {
     String secret = "db password in MyHandler.java:12";
-    HttpFailure answer = answer(kind.toException(secret));
+    HttpErrorResponse answer = answer(kind.toException(secret));
     assertThat(answer.message()).doesNotContain("password", "MyHandler");
     assertThat(answer.json().encode()).doesNotContain("password", "MyHandler");
   }
@@ -263,7 +267,7 @@ class ErrorResponsesTest {
     assertThat(json.getString("detail")).contains("/-/routes", "berth.admin");
   }
 
-  private static HttpFailure answer(BerthException failure) {
+  private static HttpErrorResponse answer(BerthException failure) {
     return ErrorResponses.of(failure, "id", ResolvedRoute.NO_TIMEOUT, DEFAULT);
   }
 }

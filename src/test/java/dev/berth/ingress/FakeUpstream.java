@@ -10,7 +10,7 @@ import dev.berth.fakes.Replicas;
 import dev.berth.fakes.Sending;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
@@ -104,7 +104,7 @@ final class FakeUpstream implements ReplicaDirectory {
     ReplicaAddress address = new ReplicaAddress("there", 0, 2, 5);
     ReplicaInfo whole =
         Replicas.gathering(Replicas.info("whole", DEPLOYMENT, address, SLOTS), bytes);
-    router(DEPLOYMENT, 2, true, List.of(new RoutingSnapshot.Route(whole, true)));
+    router(DEPLOYMENT, 2, true, List.of(new RoutingSnapshot.SnapshotReplica(whole, true)));
   }
 
   /** The router of a deployment that has no replica yet. */
@@ -118,10 +118,14 @@ final class FakeUpstream implements ReplicaDirectory {
   }
 
   private DeploymentRouter router(
-      DeploymentId id, long version, boolean available, List<RoutingSnapshot.Route> routes) {
+      DeploymentId id,
+      long version,
+      boolean available,
+      List<RoutingSnapshot.SnapshotReplica> routes) {
     DeploymentRouter router = routers.router(id, RoutingProbe.DEFAULTS);
     router.update(
-        new RoutingSnapshot(id, new RoutingSnapshot.Version(1, version), available, routes));
+        new RoutingSnapshot(
+            id, new RoutingSnapshot.SnapshotVersion(1, version), available, routes));
     return router;
   }
 
@@ -192,10 +196,10 @@ final class FakeUpstream implements ReplicaDirectory {
               "cancelled",
               -1,
               -1,
-              Load.NONE,
+              LoadReport.NONE,
               null));
     } else if (message instanceof BusMessage.RecallCall recall) {
-      answer(new BusMessage.CallAccepted(recall.callId(), Load.of(0, SLOTS, 1)));
+      answer(new BusMessage.CallAccepted(recall.callId(), LoadReport.of(0, SLOTS, 1)));
     } else if (message instanceof BusMessage.StreamCredit credit) {
       calls.get(credit.callId()).streamCredit(credit.limit());
     } else if (message instanceof BusMessage.ReserveSlot reserve) {
@@ -323,7 +327,8 @@ final class FakeUpstream implements ReplicaDirectory {
 
     private void respond(int status, Headers headers, Buffer body, int follows) {
       Response response = Response.of(status, headers, new Response.Body.Whole(body));
-      answer(new BusMessage.CallResponse(message.callId(), response, follows, Load.NONE, null));
+      answer(
+          new BusMessage.CallResponse(message.callId(), response, follows, LoadReport.NONE, null));
     }
 
     void respond(String text) {
@@ -331,7 +336,8 @@ final class FakeUpstream implements ReplicaDirectory {
     }
 
     void fail(BerthException.Kind kind, String text) {
-      answer(new BusMessage.CallFailed(message.callId(), kind, text, -1, -1, Load.NONE, null));
+      answer(
+          new BusMessage.CallFailed(message.callId(), kind, text, -1, -1, LoadReport.NONE, null));
     }
 
     void startStream(Headers headers) {
@@ -356,11 +362,11 @@ final class FakeUpstream implements ReplicaDirectory {
     }
 
     void frame(Buffer data, boolean last) {
-      answer(new BusMessage.StreamFrame(message.callId(), sequence++, data, last, Load.NONE));
+      answer(new BusMessage.StreamFrame(message.callId(), sequence++, data, last, LoadReport.NONE));
     }
 
     void reset(BerthException.Kind kind) {
-      answer(new BusMessage.StreamReset(message.callId(), kind, "reset", Load.NONE));
+      answer(new BusMessage.StreamReset(message.callId(), kind, "reset", LoadReport.NONE));
     }
 
     boolean cancelledWithin(int seconds) throws InterruptedException {

@@ -38,7 +38,7 @@ class HalfClosedIT {
   @Test
   void halfClosedAdminConnectionIsClosedWithoutAnAnswer() throws Exception {
     CountDownLatch asked = new CountDownLatch(1);
-    Promise<Endpoint.Answer> never = Promise.promise();
+    Promise<Endpoint.EndpointResponse> never = Promise.promise();
     AdminVerticle admin =
         new AdminVerticle(
             ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),

@@ -6,8 +6,8 @@ import dev.berth.api.Headers;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.FakeUpstream.Call;
-import dev.berth.protocol.port.Reservations.Caller;
-import dev.berth.protocol.port.Reservations.Wish;
+import dev.berth.protocol.port.Reservations.ReservationCaller;
+import dev.berth.protocol.port.Reservations.ReservationRequest;
 import dev.berth.routing.reserve.ReservationLimits;
 import dev.berth.routing.reserve.ReservationTable;
 import io.vertx.core.buffer.Buffer;
@@ -211,8 +211,9 @@ class RequestRoomIT {
         IngressRig.await(
                 table
                     .reserve(
-                        new Wish(rig.upstream.router().deployment(), 1_000_000_000L, 0, ""),
-                        new Caller("c", null))
+                        new ReservationRequest(
+                            rig.upstream.router().deployment(), 1_000_000_000L, 0, ""),
+                        new ReservationCaller("c", null))
                     .answer())
             .token();
     three.send("GET / HTTP/1.1\r\nHost: test\r\nX-Berth-Reservation: " + token + "\r\n\r\n");

@@ -219,7 +219,8 @@ class RequestsAsSentIT {
   @TestFactory
   Stream<DynamicTest> requestsOfOperatorsTooWhetherTheyAreAllowedOrNot() throws Exception {
     Meters meters = new Meters("node-1", "127.0.0.1", "", false);
-    Endpoint.Answer fine = new Endpoint.Answer(200, Map.of(), Buffer.buffer("{}"));
+    Endpoint.EndpointResponse fine =
+        new Endpoint.EndpointResponse(200, Map.of(), Buffer.buffer("{}"));
     AdminVerticle admin =
         new AdminVerticle(
             ServeConfig.DEFAULTS.with(AdminOptions.PORT, 0),

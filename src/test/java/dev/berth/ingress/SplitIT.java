@@ -10,8 +10,8 @@ import dev.berth.config.Yaml;
 import dev.berth.fakes.Replicas;
 import dev.berth.ingress.FakeUpstream.Call;
 import dev.berth.protocol.ReplicaAddress;
-import dev.berth.protocol.port.Reservations.Caller;
-import dev.berth.protocol.port.Reservations.Wish;
+import dev.berth.protocol.port.Reservations.ReservationCaller;
+import dev.berth.protocol.port.Reservations.ReservationRequest;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.RoutingProbe;
@@ -376,8 +376,9 @@ class SplitIT {
         IngressRig.await(
                 table
                     .reserve(
-                        new Wish(new DeploymentId("app", "b"), TimeUnit.SECONDS.toNanos(60), 0, ""),
-                        new Caller("c", null))
+                        new ReservationRequest(
+                            new DeploymentId("app", "b"), TimeUnit.SECONDS.toNanos(60), 0, ""),
+                        new ReservationCaller("c", null))
                     .answer())
             .token();
 

@@ -346,7 +346,7 @@ class MetricsPusherTest {
   void whatReplicasTellRidesWhereNothingElseIsDueAndEachInItsTurn() {
     MetricsPusher roomy = pusher(MetricsPusher.DEFAULT_MAX_REPORT_BYTES);
     Map<String, Double> large =
-        IntStream.range(0, ReplicaStats.MOST_STATS)
+        IntStream.range(0, ReplicaStats.MAX_STATS)
             .boxed()
             .collect(Collectors.toMap(i -> "\u20ac".repeat(62) + (10 + i), i -> 1.0));
     for (int deployment = 0; deployment < 20; deployment++) {

@@ -86,7 +86,7 @@ class DataPlaneVerticleTest {
                 ROUTER,
                 new AttemptId(1, 0, 1),
                 replica.address(),
-                Admission.Held.HELD,
+                Admission.AcquiredSlot.HELD,
                 deadlineMs < 0 ? -1 : deadlineMs * 1_000,
                 -1,
                 0,

@@ -2,7 +2,7 @@ package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.cluster.link.LinkTls;
-import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.MemberList;
 import dev.berth.code.Builds;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ClusterConfig;
@@ -129,7 +129,7 @@ public final class SimulatedNode {
   }
 
   /** All nodes, as far as this one was told. */
-  public Members members() {
+  public MemberList members() {
     return Objects.requireNonNull(parts().side).members;
   }
 

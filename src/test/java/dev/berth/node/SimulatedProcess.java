@@ -22,9 +22,9 @@ import dev.berth.node.traffic.Endpoints;
 import dev.berth.node.traffic.Routes;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
-import dev.berth.protocol.port.InstancePorts;
-import dev.berth.protocol.port.Loop;
-import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.InstanceDependencies;
+import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.replica.Replica;
 import dev.berth.replica.hooks.HookThreads;
@@ -75,7 +75,7 @@ public final class SimulatedProcess {
    */
   public record Around(
       LongSupplier nanoClock,
-      Loop control,
+      LoopExecutor control,
       Executor serving,
       Executor threads,
       HookThreads hooks,
@@ -198,10 +198,10 @@ public final class SimulatedProcess {
       SplittableRandom random = around.random.split();
       LongSupplier clock = around.nanoClock;
       LongSupplier secrets = random.split()::nextLong;
-      List<LoopPorts> loops = new ArrayList<>();
+      List<LoopDependencies> loops = new ArrayList<>();
       for (int index = 0; index < LOOPS; index++) {
         loops.add(
-            new LoopPorts(
+            new LoopDependencies(
                 PlaneBuilder.loopOf(around.serving, () -> true),
                 PlaneBuilder.NO_TIMER,
                 NOWHERE,
@@ -222,7 +222,7 @@ public final class SimulatedProcess {
               new Endpoints(List.of(), id -> false, endpoint -> IngressRoute.nowhere(1)));
       plane =
           new DataPlane(
-              new InstancePorts(
+              new InstanceDependencies(
                   node,
                   random.nextLong(),
                   null,

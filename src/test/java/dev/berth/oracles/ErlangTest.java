@@ -13,7 +13,7 @@ import dev.berth.node.InstanceLimits;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.slots.LedgerLimits;
@@ -178,7 +178,7 @@ class ErlangTest {
       routers =
           new PlaneBuilder("n", () -> now, Sending.of(this::send))
               .loop(
-                  new LoopPorts(
+                  new LoopDependencies(
                       PlaneBuilder.loopOf(tasks::add, () -> true),
                       PlaneBuilder.NO_TIMER,
                       Sending.of(this::send),
@@ -193,17 +193,17 @@ class ErlangTest {
                       new LoopLimits(65_536, 65_536)))
               .routers(Replicas.directory(ledgers));
       router = routers.router(DEPLOYMENT, RoutingProbe.DEFAULTS);
-      List<RoutingSnapshot.Route> routes = new ArrayList<>();
+      List<RoutingSnapshot.SnapshotReplica> routes = new ArrayList<>();
       for (int i = 0; i < replicas; i++) {
         ledgers.add(Ledgers.ledger(i, slots / replicas, () -> now, () -> 1));
         routes.add(
-            new RoutingSnapshot.Route(
+            new RoutingSnapshot.SnapshotReplica(
                 Replicas.info(
                     "r" + i, DEPLOYMENT, new ReplicaAddress("n", 0, i, i), slots / replicas),
                 true));
       }
       router.update(
-          new RoutingSnapshot(DEPLOYMENT, new RoutingSnapshot.Version(1, 1), true, routes));
+          new RoutingSnapshot(DEPLOYMENT, new RoutingSnapshot.SnapshotVersion(1, 1), true, routes));
     }
 
     private boolean send(String node, String address, BusMessage message) {

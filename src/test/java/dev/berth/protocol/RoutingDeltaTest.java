@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.fakes.RandomSnapshots;
-import dev.berth.protocol.RoutingSnapshot.Route;
-import dev.berth.protocol.RoutingSnapshot.Version;
+import dev.berth.protocol.RoutingSnapshot.SnapshotReplica;
+import dev.berth.protocol.RoutingSnapshot.SnapshotVersion;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
@@ -22,9 +22,9 @@ class RoutingDeltaTest {
 
   @Test
   void whateverChangesTheDeltaLeadsFromTheOneToTheOther() {
-    RoutingSnapshot held = snapshots.of(ECHO, new Version(1, 1), 12);
+    RoutingSnapshot held = snapshots.of(ECHO, new SnapshotVersion(1, 1), 12);
     for (int counter = 2; counter < 1_000; counter++) {
-      RoutingSnapshot next = snapshots.changed(held, new Version(1, counter));
+      RoutingSnapshot next = snapshots.changed(held, new SnapshotVersion(1, counter));
       RoutingSnapshot reached = overTheWire(RoutingDelta.between(held, next)).applyTo(held);
 
       assertThat(reached.version()).isEqualTo(next.version());
@@ -43,12 +43,13 @@ class RoutingDeltaTest {
 
   private int bytesOfOneChangeAmong(int replicas) {
     RoutingSnapshot before =
-        new RandomSnapshots(new Random(seed)).of(ECHO, new Version(1, 1), replicas);
-    List<Route> after = new ArrayList<>(before.replicas());
+        new RandomSnapshots(new Random(seed)).of(ECHO, new SnapshotVersion(1, 1), replicas);
+    List<SnapshotReplica> after = new ArrayList<>(before.replicas());
     after.remove(4);
-    after.set(5, new Route(after.get(5).replica(), false));
+    after.set(5, new SnapshotReplica(after.get(5).replica(), false));
     RoutingDelta delta =
-        RoutingDelta.between(before, new RoutingSnapshot(ECHO, new Version(1, 2), true, after));
+        RoutingDelta.between(
+            before, new RoutingSnapshot(ECHO, new SnapshotVersion(1, 2), true, after));
     assertThat(delta.changed()).hasSize(1);
     assertThat(delta.removed()).hasSize(1);
     return encoded(delta).length();
@@ -56,18 +57,19 @@ class RoutingDeltaTest {
 
   @Test
   void whenNoRouteStaysItIsWholeAndFitsWhateverIsHeld() {
-    RoutingSnapshot before = snapshots.of(ECHO, new Version(1, 1), 3);
-    RoutingSnapshot after = snapshots.of(ECHO, new Version(1, 2), 3);
+    RoutingSnapshot before = snapshots.of(ECHO, new SnapshotVersion(1, 1), 3);
+    RoutingSnapshot after = snapshots.of(ECHO, new SnapshotVersion(1, 2), 3);
     RoutingDelta delta = RoutingDelta.between(before, after);
     assertThat(delta.isWhole()).isTrue();
     assertThat(delta.removed()).isEmpty();
-    assertThat(delta.applyTo(snapshots.of(ECHO, new Version(1, 0), 2))).isEqualTo(after);
+    assertThat(delta.applyTo(snapshots.of(ECHO, new SnapshotVersion(1, 0), 2))).isEqualTo(after);
   }
 
   @Test
   void itIsRefusedByASnapshotItDoesNotStartFrom() {
-    RoutingSnapshot first = snapshots.of(ECHO, new Version(1, 1), 3);
-    RoutingSnapshot second = new RoutingSnapshot(ECHO, new Version(1, 2), false, first.replicas());
+    RoutingSnapshot first = snapshots.of(ECHO, new SnapshotVersion(1, 1), 3);
+    RoutingSnapshot second =
+        new RoutingSnapshot(ECHO, new SnapshotVersion(1, 2), false, first.replicas());
     RoutingDelta delta = RoutingDelta.between(first, second);
 
     assertThat(delta.applyTo(first)).isEqualTo(second);
@@ -78,8 +80,9 @@ class RoutingDeltaTest {
 
   @Test
   void itNeverLeadsBack() {
-    RoutingSnapshot first = snapshots.of(ECHO, new Version(1, 1), 3);
-    RoutingSnapshot later = new RoutingSnapshot(ECHO, new Version(1, 2), true, first.replicas());
+    RoutingSnapshot first = snapshots.of(ECHO, new SnapshotVersion(1, 1), 3);
+    RoutingSnapshot later =
+        new RoutingSnapshot(ECHO, new SnapshotVersion(1, 2), true, first.replicas());
     assertThatThrownBy(() -> RoutingDelta.between(later, first))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("to: ");
@@ -89,14 +92,16 @@ class RoutingDeltaTest {
   void aDigestTellsVersionsApartAndComesBackToWhatItWas() {
     DeploymentId other = new DeploymentId("app", "other");
     long both =
-        RoutingDigest.of(ECHO, new Version(1, 1)) + RoutingDigest.of(other, new Version(1, 2));
+        RoutingDigest.of(ECHO, new SnapshotVersion(1, 1))
+            + RoutingDigest.of(other, new SnapshotVersion(1, 2));
     long swapped =
-        RoutingDigest.of(ECHO, new Version(1, 2)) + RoutingDigest.of(other, new Version(1, 1));
+        RoutingDigest.of(ECHO, new SnapshotVersion(1, 2))
+            + RoutingDigest.of(other, new SnapshotVersion(1, 1));
 
     assertThat(both).isNotEqualTo(swapped);
-    assertThat(RoutingDigest.of(ECHO, Version.NONE)).isZero();
-    assertThat(both - RoutingDigest.of(other, new Version(1, 2)))
-        .isEqualTo(RoutingDigest.of(ECHO, new Version(1, 1)));
+    assertThat(RoutingDigest.of(ECHO, SnapshotVersion.NONE)).isZero();
+    assertThat(both - RoutingDigest.of(other, new SnapshotVersion(1, 2)))
+        .isEqualTo(RoutingDigest.of(ECHO, new SnapshotVersion(1, 1)));
   }
 
   private static Buffer encoded(RoutingDelta delta) {

@@ -44,7 +44,7 @@ class UserFailureTest {
   @Test
   void aChainOfCausesIsBounded() {
     Throwable chain = new Exception("end");
-    for (int i = 1; i < UserFailure.MOST_CAUSES; i++) {
+    for (int i = 1; i < UserFailure.MAX_CAUSES; i++) {
       chain = new Exception("a", chain);
     }
     assertThat(UserFailure.legible(chain)).isSameAs(chain);

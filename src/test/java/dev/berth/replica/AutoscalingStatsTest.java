@@ -6,7 +6,7 @@ import dev.berth.fakes.Answering;
 import dev.berth.fakes.ManualClock;
 import dev.berth.fakes.QueueExecutor;
 import dev.berth.protocol.ReplicaStats;
-import dev.berth.protocol.ReplicaStats.Stat;
+import dev.berth.protocol.ReplicaStats.NamedStat;
 import io.vertx.core.Future;
 import java.util.Collections;
 import java.util.HashMap;
@@ -75,7 +75,7 @@ class AutoscalingStatsTest {
     ReplicaStats taken = stats.take();
     return taken == null
         ? null
-        : taken.stats().stream().collect(Collectors.toMap(Stat::name, Stat::value));
+        : taken.stats().stream().collect(Collectors.toMap(NamedStat::name, NamedStat::value));
   }
 
   @Test
@@ -105,7 +105,7 @@ class AutoscalingStatsTest {
   @SuppressWarnings("unchecked")
   void whatThrowsOrIsNoneIsCountedAndChangesNothing() {
     Map<String, Double> many =
-        IntStream.rangeClosed(0, ReplicaStats.MOST_STATS)
+        IntStream.rangeClosed(0, ReplicaStats.MAX_STATS)
             .boxed()
             .collect(Collectors.toMap(i -> "n" + i, i -> 1.0));
     Map<String, Object> text = new HashMap<>(Map.of("depth", "deep"));
@@ -126,7 +126,7 @@ class AutoscalingStatsTest {
             () -> told(Collections.singletonMap("depth", null)),
             () -> told((Map<String, Double>) (Map<String, ?>) text),
             () -> told(Map.of("", 1.0)),
-            () -> told(Map.of("n".repeat(ReplicaStats.MOST_NAME_CHARS + 1), 1.0)),
+            () -> told(Map.of("n".repeat(ReplicaStats.MAX_NAME_CHARS + 1), 1.0)),
             () -> told(many));
     tell(2);
     wrong.forEach(this::tell);

@@ -9,7 +9,7 @@ import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.RecallCall;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.replica.threads.HandlerThreads;
 import dev.berth.replica.threads.InstanceHandlerThreads;
@@ -148,7 +148,7 @@ class BlockingHandlerTest {
     CallFailed failed = rig.answer(CallFailed.class);
     assertThat(failed.kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
     assertThat(failed.message()).doesNotContain("secret");
-    assertThat(Load.ongoing(failed.load())).isZero();
+    assertThat(LoadReport.ongoing(failed.load())).isZero();
   }
 
   @Test
@@ -190,7 +190,7 @@ class BlockingHandlerTest {
     rig.frame(replica, ID, 0, Buffer.buffer("b"), true);
     CallFailed failed = rig.answer(CallFailed.class);
     assertThat(failed.kind()).isEqualTo(BerthException.Kind.BACK_PRESSURE);
-    assertThat(Load.ongoing(failed.load())).isZero();
+    assertThat(LoadReport.ongoing(failed.load())).isZero();
   }
 
   @Test

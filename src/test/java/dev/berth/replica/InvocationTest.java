@@ -21,7 +21,7 @@ import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.CancelCall;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
@@ -115,7 +115,7 @@ class InvocationTest {
     CallFailed failed = rig.answer(CallFailed.class);
     assertThat(failed.kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
     assertThat(failed.message()).contains(replica.replicaId()).doesNotContain("secret", "java.");
-    assertThat(Load.ongoing(failed.load())).isZero();
+    assertThat(LoadReport.ongoing(failed.load())).isZero();
     assertThat(replica.errors().values()).containsExactly(1L);
     assertThat(rig.loop().invocations()).isZero();
     assertAtRest(replica.slots());
@@ -173,7 +173,7 @@ class InvocationTest {
           }
 
           @Override
-          public void freed(Slots slots) {
+          public void onSlotFreed(Slots slots) {
             throw new AssertionError("freed (expected: handed over)");
           }
         });
@@ -182,7 +182,7 @@ class InvocationTest {
     handler.answer();
 
     assertThat(handed).hasSize(1);
-    assertThat(Load.ongoing(rig.answer(CallResponse.class).load())).isEqualTo(1);
+    assertThat(LoadReport.ongoing(rig.answer(CallResponse.class).load())).isEqualTo(1);
     assertThat(replica.slots().reserved()).isEqualTo(1);
   }
 

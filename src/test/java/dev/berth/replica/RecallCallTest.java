@@ -16,7 +16,7 @@ import dev.berth.protocol.BusMessage.CancelCall;
 import dev.berth.protocol.BusMessage.RecallCall;
 import dev.berth.protocol.BusMessage.RequestCredit;
 import dev.berth.protocol.BusMessage.ReserveSlot;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
@@ -63,7 +63,7 @@ class RecallCallTest {
 
     recall();
 
-    assertThat(Load.ongoing(rig.answer(CallAccepted.class).load())).isOne();
+    assertThat(LoadReport.ongoing(rig.answer(CallAccepted.class).load())).isOne();
     assertThat(handler.contexts.remove().cancelled()).isFalse();
     handler.answer();
     rig.answer(CallResponse.class);

@@ -11,7 +11,7 @@ import dev.berth.fakes.RecordingBus;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.SlotOffer;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.SlotObserver;
@@ -93,7 +93,7 @@ class RefusedRoutersTest {
     }
 
     @Override
-    public void freed(Slots freeing) {
+    public void onSlotFreed(Slots freeing) {
       freed++;
       while (!waiters.isEmpty()) {
         SlotLease lease = freeing.hold(Duration.ofSeconds(1).toNanos());
@@ -120,7 +120,7 @@ class RefusedRoutersTest {
     SlotOffer offer = offerTo(AWAY);
     assertThat(offer.target()).isEqualTo(replica.address());
     assertThat(offer.acceptMicros()).isEqualTo(250_000);
-    assertThat(Load.ongoing(offer.load())).isEqualTo(1);
+    assertThat(LoadReport.ongoing(offer.load())).isEqualTo(1);
     assertThat(slots.reserved()).isEqualTo(1);
     rig.send(rig.away(replica).by(offer.token()));
     assertThat(handler.calls).isEqualTo(1);
@@ -177,7 +177,7 @@ class RefusedRoutersTest {
     List<BusMessage> sent = rig.bus.take();
     assertThat(sent).hasSize(2);
     assertThat(sent.get(0)).isInstanceOf(SlotOffer.class);
-    assertThat(Load.ongoing(((BusMessage.CallRefused) sent.get(1)).load())).isEqualTo(1);
+    assertThat(LoadReport.ongoing(((BusMessage.CallRefused) sent.get(1)).load())).isEqualTo(1);
     assertThat(replica.refused.waiting()).isZero();
   }
 
@@ -343,7 +343,7 @@ class RefusedRoutersTest {
                 (proxy, asked, with) ->
                     asked.getName().equals("ongoing") ? (Object) 0 : asked.invoke(slots, with));
 
-    replica.refused.freed(aMomentAgo);
+    replica.refused.onSlotFreed(aMomentAgo);
 
     assertThat(replica.refused.waiting()).isOne();
   }

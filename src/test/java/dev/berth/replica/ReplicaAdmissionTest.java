@@ -20,7 +20,7 @@ import dev.berth.protocol.BusMessage.CancelCall;
 import dev.berth.protocol.BusMessage.RenewLease;
 import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.SlotReserved;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
@@ -54,7 +54,7 @@ class ReplicaAdmissionTest {
     assertThat(answer.callId()).isEqualTo(callId(3, 1));
     assertThat(answer.body().toString()).isEqualTo("ok");
     assertThat(answer.streamed()).isFalse();
-    assertThat(Load.ongoing(answer.load())).isZero();
+    assertThat(LoadReport.ongoing(answer.load())).isZero();
     assertThat(rig.loop().invocations()).isZero();
     assertThat(replica.processedRequests()).isEqualTo(1);
     assertAtRest(replica.slots());
@@ -64,9 +64,9 @@ class ReplicaAdmissionTest {
   void aRequestIfFreeIsAcceptedAtOnceAndAnsweredWhenItsHandlerIsDone() {
     rig.send(rig.away(replica));
     CallAccepted accepted = rig.answer(CallAccepted.class);
-    assertThat(Load.ongoing(accepted.load())).isEqualTo(1);
+    assertThat(LoadReport.ongoing(accepted.load())).isEqualTo(1);
     handler.answer();
-    assertThat(Load.ongoing(rig.answer(CallResponse.class).load())).isZero();
+    assertThat(LoadReport.ongoing(rig.answer(CallResponse.class).load())).isZero();
     assertAtRest(replica.slots());
   }
 
@@ -78,8 +78,8 @@ class ReplicaAdmissionTest {
 
     CallRefused refused = rig.answer(CallRefused.class);
     assertThat(refused.reason()).isEqualTo(Refusal.FULL);
-    assertThat(Load.ongoing(refused.load())).isEqualTo(2);
-    assertThat(Load.max(refused.load())).isEqualTo(2);
+    assertThat(LoadReport.ongoing(refused.load())).isEqualTo(2);
+    assertThat(LoadReport.max(refused.load())).isEqualTo(2);
     assertThat(handler.calls).isZero();
   }
 
@@ -198,7 +198,7 @@ class ReplicaAdmissionTest {
       rig.send(call(replica).to(nowhere).from(AWAY).ifFree());
       CallRefused refused = rig.answer(CallRefused.class);
       assertThat(refused.reason()).isEqualTo(Refusal.UNKNOWN_REPLICA);
-      assertThat(refused.load()).isEqualTo(Load.NONE);
+      assertThat(refused.load()).isEqualTo(LoadReport.NONE);
     }
   }
 
@@ -217,7 +217,7 @@ class ReplicaAdmissionTest {
     rig.sendHeld(call(replica).deadlineMs(0));
     CallRefused refused = rig.answer(CallRefused.class);
     assertThat(refused.reason()).isEqualTo(Refusal.TOO_LATE);
-    assertThat(Load.ongoing(refused.load())).isZero();
+    assertThat(LoadReport.ongoing(refused.load())).isZero();
     assertAtRest(replica.slots());
   }
 
@@ -351,7 +351,7 @@ class ReplicaAdmissionTest {
     assertThat(reserved.callId()).isEqualTo(callId(9, 1));
     assertThat(reserved.attempt()).isEqualTo(attempt);
     assertThat(reserved.ttlMicros()).isEqualTo(10_000_000);
-    assertThat(Load.ongoing(reserved.load())).isEqualTo(1);
+    assertThat(LoadReport.ongoing(reserved.load())).isEqualTo(1);
     rig.askFor(replica, rig.attempt(), Long.MAX_VALUE);
     assertThat(rig.answer(SlotReserved.class).ttlMicros())
         .as("cut to the ledger's longest")
@@ -363,7 +363,7 @@ class ReplicaAdmissionTest {
     AttemptId attempt = rig.attempt();
     rig.reserve(replica, attempt, 10_000);
     rig.release(replica, attempt);
-    assertThat(Load.ongoing(rig.answer(CallRefused.class).load())).isZero();
+    assertThat(LoadReport.ongoing(rig.answer(CallRefused.class).load())).isZero();
     assertAtRest(replica.slots());
   }
 
@@ -413,7 +413,7 @@ class ReplicaAdmissionTest {
 
   @Test
   void aMessageForARouterIsIgnored() {
-    rig.loop().onMessage(new CallAccepted(1, Load.NONE));
+    rig.loop().onMessage(new CallAccepted(1, LoadReport.NONE));
     assertThat(rig.bus.take()).isEmpty();
   }
 

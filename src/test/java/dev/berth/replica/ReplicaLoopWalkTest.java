@@ -122,7 +122,7 @@ class ReplicaLoopWalkTest {
         if (!replica.slots().tryAcquire()) {
           return;
         }
-        right = Admission.Held.HELD;
+        right = Admission.AcquiredSlot.HELD;
       } else if (!tokens.isEmpty() && random.nextBoolean()) {
         right = new Admission.Token(tokens.remove(random.nextInt(tokens.size())));
       } else {
@@ -141,7 +141,7 @@ class ReplicaLoopWalkTest {
       Sent sent = new Sent(message);
       byRequestId.put("r" + id, sent);
       byCall.put(from + "/" + message.callId(), sent);
-      if (right == Admission.Held.HELD) {
+      if (right == Admission.AcquiredSlot.HELD) {
         rig.loop().onMessage(message); // inside an instance nothing is late or twice
         return;
       }

@@ -348,7 +348,7 @@ final class ReplicaRig {
     RouterAddress source = OWN;
     AttemptId attempt = new AttemptId(1, 0, 0);
     ReplicaAddress target;
-    Admission admission = Admission.Held.HELD;
+    Admission admission = Admission.AcquiredSlot.HELD;
     long deadlineMs = -1;
     long acceptMicros = BusMessage.NO_LIMIT;
     int window = WINDOW;

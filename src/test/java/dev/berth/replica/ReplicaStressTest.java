@@ -201,7 +201,7 @@ class ReplicaStressTest {
               sent,
               source,
               replica.address().onLoop(at),
-              away ? Admission.IfFree.IF_FREE : Admission.Held.HELD);
+              away ? Admission.IfFree.IF_FREE : Admission.AcquiredSlot.HELD);
       ReplicaLoop loop = loops.get(at);
       loop.execute(() -> loop.onMessage(message));
     }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncHandler;
 import dev.berth.protocol.BusMessage.ReplicaLoad;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.replica.slots.Ledgers;
 import dev.berth.view.LedgerView;
 import io.vertx.core.Future;
@@ -114,7 +114,7 @@ class ReplicaSweepTest {
                   .formatted(
                       load.target().ordinal(),
                       sent.node(),
-                      Load.isBlocked(load.load()) ? "blocked" : "runs");
+                      LoadReport.isBlocked(load.load()) ? "blocked" : "runs");
             })
         .toList();
   }

@@ -20,7 +20,7 @@ import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.StreamFrame;
 import dev.berth.protocol.BusMessage.StreamReset;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -67,7 +67,7 @@ class ResponseStreamTest {
     CallResponse head = rig.answer(CallResponse.class);
     assertThat(head.streamed()).isTrue();
     assertThat(head.body().length()).isZero();
-    assertThat(Load.ongoing(head.load())).isEqualTo(1);
+    assertThat(LoadReport.ongoing(head.load())).isEqualTo(1);
     return replica;
   }
 
@@ -113,7 +113,7 @@ class ResponseStreamTest {
     List<StreamFrame> frames = frames();
     assertThat(frames).hasSize(1);
     assertThat(frames.get(0).last()).isTrue();
-    assertThat(Load.ongoing(frames.get(0).load())).isZero();
+    assertThat(LoadReport.ongoing(frames.get(0).load())).isZero();
     assertAtRest(replica.slots());
     assertThat(rig.loop().invocations()).isZero();
   }
@@ -154,7 +154,7 @@ class ResponseStreamTest {
     CallResponse answer = (CallResponse) rig.answer();
     assertThat(answer.streamed()).isFalse();
     assertThat(answer.body().length()).isEqualTo(60_000);
-    assertThat(Load.ongoing(answer.load())).isZero();
+    assertThat(LoadReport.ongoing(answer.load())).isZero();
     assertThat(writes).hasSize(100).allMatch(Future::succeeded);
     assertAtRest(replica.slots());
     assertThat(rig.loop().invocations()).isZero();
@@ -545,7 +545,7 @@ class ResponseStreamTest {
     StreamReset reset = rig.answer(StreamReset.class);
     assertThat(reset.kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
     assertThat(reset.message()).doesNotContain("secret");
-    assertThat(Load.ongoing(reset.load())).isZero();
+    assertThat(LoadReport.ongoing(reset.load())).isZero();
     rig.runAll();
     assertThat(rig.bus.take()).isEmpty();
     assertAtRest(replica.slots());

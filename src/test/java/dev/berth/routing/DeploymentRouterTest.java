@@ -51,7 +51,7 @@ class DeploymentRouterTest {
     FakeCaller caller = new FakeCaller();
     world.settled(RoutedCall.start(world.router, world.routers.loop(0), REQUEST, caller, 0));
     assertThat(world.sent(BusMessage.CallRequest.class).get(0).admission())
-        .isEqualTo(Admission.Held.HELD);
+        .isEqualTo(Admission.AcquiredSlot.HELD);
     assertThat(caller.told).containsExactly("routed r1");
     replica.finish();
     assertThat(Objects.requireNonNull(caller.response).status()).isEqualTo(200);
@@ -339,12 +339,12 @@ class DeploymentRouterTest {
   void anOlderSnapshotNeverReplacesANewer() {
     RoutingWorld.Replica replica = world.local("r1", 1);
     world.publish(
-        new RoutingSnapshot.Version(2, 5),
+        new RoutingSnapshot.SnapshotVersion(2, 5),
         true,
-        List.of(new RoutingSnapshot.Route(replica.info, true)));
-    world.publish(new RoutingSnapshot.Version(2, 4), true, List.of());
-    world.publish(new RoutingSnapshot.Version(1, 99), true, List.of());
-    assertThat(world.router.version()).isEqualTo(new RoutingSnapshot.Version(2, 5));
+        List.of(new RoutingSnapshot.SnapshotReplica(replica.info, true)));
+    world.publish(new RoutingSnapshot.SnapshotVersion(2, 4), true, List.of());
+    world.publish(new RoutingSnapshot.SnapshotVersion(1, 99), true, List.of());
+    assertThat(world.router.version()).isEqualTo(new RoutingSnapshot.SnapshotVersion(2, 5));
     calls(1);
     assertThat(replica.running).hasSize(1);
   }

@@ -119,7 +119,7 @@ class ExplainedRequestTest {
     assertThat(record.outcome()).isEqualTo("ok");
     assertThat(record.node()).isEqualTo("here");
     assertThat(record.replicaId()).isEqualTo("a");
-    assertThat(record.snapshot()).isEqualTo(new RoutingSnapshot.Version(1, 1));
+    assertThat(record.snapshot()).isEqualTo(new RoutingSnapshot.SnapshotVersion(1, 1));
     assertThat(record.policy()).isEqualTo("power_of_two_choices");
     assertThat(record.candidates())
         .containsExactly(new Candidate("a", "here", 0, 0, 2, true, 0, Tier.SAME_LOOP, 0, 0));

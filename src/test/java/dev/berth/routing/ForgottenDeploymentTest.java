@@ -40,9 +40,9 @@ class ForgottenDeploymentTest {
     router.update(
         new RoutingSnapshot(
             RoutingWorld.DEPLOYMENT,
-            new RoutingSnapshot.Version(9, 9),
+            new RoutingSnapshot.SnapshotVersion(9, 9),
             true,
-            List.of(new RoutingSnapshot.Route(replica.info, true))));
+            List.of(new RoutingSnapshot.SnapshotReplica(replica.info, true))));
     Future<Response> call = world.settled(handle.call(Request.get("/")));
 
     assertThat(call.cause()).isInstanceOf(BerthException.DeploymentUnavailable.class);

@@ -6,12 +6,12 @@ import dev.berth.api.Request;
 import dev.berth.fakes.Contest;
 import dev.berth.fakes.Effort;
 import dev.berth.fakes.FakeCaller;
-import dev.berth.protocol.port.Reservations.Asked;
-import dev.berth.protocol.port.Reservations.Caller;
-import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
+import dev.berth.protocol.port.Reservations.ReservationCall;
+import dev.berth.protocol.port.Reservations.ReservationCaller;
 import dev.berth.protocol.port.Reservations.ReservationException;
-import dev.berth.protocol.port.Reservations.Wish;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
+import dev.berth.protocol.port.Reservations.ReservationRequest;
 import dev.berth.routing.reserve.ReservationCounters;
 import dev.berth.routing.reserve.ReservationLimits;
 import dev.berth.routing.reserve.ReservationTable;
@@ -85,9 +85,10 @@ class ReservationRaceTest {
           @Override
           public void prepare(int round) {
             ranBefore = ran.get();
-            Asked<Reservation> asked =
+            ReservationCall<Reservation> asked =
                 table.reserve(
-                    new Wish(world.router.deployment(), TTL, 0, ""), new Caller("c", null));
+                    new ReservationRequest(world.router.deployment(), TTL, 0, ""),
+                    new ReservationCaller("c", null));
             world.runTasks();
             token = asked.answer().result().token(); // its permit was there: the last came back
           }
@@ -122,16 +123,16 @@ class ReservationRaceTest {
         });
     ReservationCounters counters = table.counters;
     assertThat(counters.made.sum()).isEqualTo(rounds);
-    assertThat(counters.endedBy(Problem.ALREADY_USED)).isEqualTo(ran.get()).isPositive();
+    assertThat(counters.endedBy(ReservationProblem.ALREADY_USED)).isEqualTo(ran.get()).isPositive();
     assertThat(
-            counters.endedBy(Problem.ALREADY_USED)
-                + counters.endedBy(Problem.RELEASED)
-                + counters.endedBy(Problem.EXPIRED))
+            counters.endedBy(ReservationProblem.ALREADY_USED)
+                + counters.endedBy(ReservationProblem.RELEASED)
+                + counters.endedBy(ReservationProblem.EXPIRED))
         .isEqualTo(rounds);
-    assertThat(counters.endedBy(Problem.RELEASED))
+    assertThat(counters.endedBy(ReservationProblem.RELEASED))
         .as("rounds in which it was released first")
         .isPositive();
-    assertThat(counters.endedBy(Problem.EXPIRED))
+    assertThat(counters.endedBy(ReservationProblem.EXPIRED))
         .as("rounds in which it ran out first")
         .isPositive();
     assertThat(refused.get()).isEqualTo(2 * rounds - ran.get());

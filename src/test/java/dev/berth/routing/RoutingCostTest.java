@@ -7,7 +7,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.SlotsProbe;
 import io.vertx.core.Future;
@@ -48,7 +48,7 @@ class RoutingCostTest {
   @Test
   void aKnownCountIsUsedAsItIsAndNotAskedForAgain() {
     RoutingWorld.Replica far = world.published(world.remote("far", 10));
-    RoutingProbe.remoteReplicas(world.router).get(0).recordLoadReport(Load.of(9, 10, 1));
+    RoutingProbe.remoteReplicas(world.router).get(0).recordLoadReport(LoadReport.of(9, 10, 1));
     call(0);
     assertThat(world.sent).hasSize(1);
     call(1); // by the count it is full now
@@ -177,7 +177,7 @@ class RoutingCostTest {
       world.clock.advanceNanos(SlotsProbe.MAX_BACKOFF_NANOS * 2);
       remote.probeIfDue(world.clock.getAsLong(), random);
     }
-    remote.recordLoadReport(Load.of(1, 2, 1));
+    remote.recordLoadReport(LoadReport.of(1, 2, 1));
     world.clock.advanceNanos(SlotsProbe.MAX_BACKOFF_NANOS * 2);
     assertThat(remote.probeIfDue(world.clock.getAsLong(), random)).isTrue();
     world.clock.advanceNanos(2 * SlotsProbe.INITIAL_BACKOFF_NANOS);
@@ -200,7 +200,7 @@ class RoutingCostTest {
   @Test
   void aReplicaThatLeftTakesItsCountWithIt() {
     RoutingWorld.Replica far = world.published(world.remote("far", 10));
-    RoutingProbe.remoteReplicas(world.router).get(0).recordLoadReport(Load.of(9, 10, 1));
+    RoutingProbe.remoteReplicas(world.router).get(0).recordLoadReport(LoadReport.of(9, 10, 1));
     world.remove(far);
     RoutingWorld.Replica again = world.published(world.remote("far", 10));
     assertThat(RoutingProbe.remoteReplicas(world.router))

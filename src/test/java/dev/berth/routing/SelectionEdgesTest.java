@@ -54,9 +54,9 @@ class SelectionEdgesTest {
             zone,
             Map.of("model", "m1"));
     world.publish(
-        new RoutingSnapshot.Version(1, 1),
+        new RoutingSnapshot.SnapshotVersion(1, 1),
         true,
-        List.of(new RoutingSnapshot.Route(reachable, true)));
+        List.of(new RoutingSnapshot.SnapshotReplica(reachable, true)));
   }
 
   @Test

@@ -10,7 +10,7 @@ import dev.berth.api.Response;
 import dev.berth.api.Selections;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.SlotsProbe;
 import io.vertx.core.Future;
@@ -287,8 +287,8 @@ class SlotQueueTest {
   @Test
   void anOlderReportNeverReplacesANewer() {
     RemoteReplica remote = far();
-    remote.recordLoadReport(Load.of(7, 10, 4));
-    remote.recordLoadReport(Load.of(2, 10, 2));
+    remote.recordLoadReport(LoadReport.of(7, 10, 4));
+    remote.recordLoadReport(LoadReport.of(2, 10, 2));
     assertThat(remote.ongoing()).isEqualTo(7);
   }
 
@@ -297,16 +297,16 @@ class SlotQueueTest {
   @ValueSource(ints = {1 << 29, 1 << 30, (1 << 30) + 1, Integer.MAX_VALUE})
   void howeverManyChangesNobodyWasToldOfTheNextReportIsTaken(int changes) {
     RemoteReplica remote = far();
-    remote.recordLoadReport(Load.of(7, 10, 4));
+    remote.recordLoadReport(LoadReport.of(7, 10, 4));
     world.clock.advanceNanos(SlotsProbe.STALE_NANOS + 1);
-    remote.recordLoadReport(Load.of(2, 10, 4 + changes));
+    remote.recordLoadReport(LoadReport.of(2, 10, 4 + changes));
     assertThat(remote.ongoing()).isEqualTo(2);
   }
 
   @Test
   void aStaleReportCountsForNothing() {
     RemoteReplica remote = far();
-    remote.recordLoadReport(Load.of(7, 10, 4));
+    remote.recordLoadReport(LoadReport.of(7, 10, 4));
     world.clock.advanceNanos(SlotsProbe.STALE_NANOS + 1);
     assertThat(remote.ongoing()).isZero();
     assertThat(SlotsProbe.take(remote)).isNotNull();
@@ -318,7 +318,7 @@ class SlotQueueTest {
     RemoteReplica remote = far();
     SlotsProbe.take(remote);
     SlotsProbe.take(remote);
-    remote.recordLoadReport(Load.of(5, 10, 2)); // 2 of them ours
+    remote.recordLoadReport(LoadReport.of(5, 10, 2)); // 2 of them ours
     SlotsProbe.take(remote);
     assertThat(remote.ongoing()).isEqualTo(6);
     IntStream.range(0, 3).forEach(i -> remote.giveBack());

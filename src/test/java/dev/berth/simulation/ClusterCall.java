@@ -6,7 +6,7 @@ import dev.berth.api.Pending;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
-import dev.berth.protocol.port.BareHandle;
+import dev.berth.protocol.port.HandleFactory;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.handle.RoutedHandle;
 import io.vertx.core.buffer.Buffer;
@@ -61,7 +61,7 @@ final class ClusterCall {
    */
   void ask(DeploymentRouter router, int index, boolean plain, SplittableRandom random) {
     begins();
-    BareHandle bare =
+    HandleFactory bare =
         RoutedHandle.of(at.plane().routers, router.deployment(), router.settings(), index);
     var handle =
         bare.options(

@@ -1,6 +1,6 @@
 package dev.berth.simulation;
 
-import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.MemberList;
 import dev.berth.code.Builds;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
@@ -231,7 +231,7 @@ final class ClusterNode {
     return process().plane();
   }
 
-  Members members() {
+  MemberList members() {
     return process().members();
   }
 

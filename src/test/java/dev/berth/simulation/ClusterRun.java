@@ -156,14 +156,14 @@ abstract class ClusterRun implements SimulatedInstance.TickListener {
   }
 
   final void publish(DeploymentId id) {
-    List<RoutingSnapshot.Route> routes = new ArrayList<>();
+    List<RoutingSnapshot.SnapshotReplica> routes = new ArrayList<>();
     for (Seat seat : seats) {
       Replica current = seat.current;
       if (seat.deployment.equals(id) && current != null) {
-        routes.add(new RoutingSnapshot.Route(Replicas.info(current), true));
+        routes.add(new RoutingSnapshot.SnapshotReplica(Replicas.info(current), true));
       }
     }
-    RoutingSnapshot.Version next = new RoutingSnapshot.Version(1, ++version);
+    RoutingSnapshot.SnapshotVersion next = new RoutingSnapshot.SnapshotVersion(1, ++version);
     RoutingSnapshot snapshot = new RoutingSnapshot(id, next, true, routes);
     instances.forEach(
         each -> world.after(toldAfterNanos(), "snapshot", () -> each.routers.update(snapshot)));

@@ -488,7 +488,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
                     RoutingProbe.routable(node.process().router(ClusterSimulation.MODEL)).size()
                             == there.size()
                         && node.members().list().stream()
-                            .allMatch(it -> it.state() == Member.State.ALIVE)
+                            .allMatch(it -> it.state() == Member.MemberState.ALIVE)
                         && node.process().hosted().stream()
                             .allMatch(it -> it.phase() == ReplicaPhase.RUNNING)
                         && node.plane().host.replicas().stream()
@@ -521,7 +521,8 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
       RoutingProbe.routable(router).forEach(each -> known.add(each.replicaId()));
       boolean all =
           node.members().list().size() == on.nodes.size()
-              && node.members().list().stream().allMatch(it -> it.state() == Member.State.ALIVE);
+              && node.members().list().stream()
+                  .allMatch(it -> it.state() == Member.MemberState.ALIVE);
       if (!all || !known.equals(there)) {
         throw broken(
             "%s knows %s, %s (expected: %s and all nodes)"

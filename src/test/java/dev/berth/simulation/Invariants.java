@@ -60,7 +60,7 @@ final class Invariants implements Executions.Listener {
 
   /** An older snapshot never replaces a newer one. */
   private void checkVersion(SimulatedInstance instance) {
-    RoutingSnapshot.Version version = instance.router.version();
+    RoutingSnapshot.SnapshotVersion version = instance.router.version();
     if (version.compareTo(instance.lastVersion) < 0) {
       throw on.world.fail(instance.node + ": " + version + " after " + instance.lastVersion);
     }

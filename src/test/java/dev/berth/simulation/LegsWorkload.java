@@ -11,7 +11,7 @@ import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Selections;
 import dev.berth.fakes.FakeParent;
-import dev.berth.protocol.port.BareHandle;
+import dev.berth.protocol.port.HandleFactory;
 import dev.berth.routing.handle.RoutedHandle;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -202,7 +202,8 @@ final class LegsWorkload {
       long left = Math.max(1, asker.deadlineNanos - world.getAsLong());
       options = options.withTimeout(Duration.ofNanos(left));
     }
-    BareHandle made = RoutedHandle.of(asker.at.routers, of, asker.at.router.settings(), asker.loop);
+    HandleFactory made =
+        RoutedHandle.of(asker.at.routers, of, asker.at.router.settings(), asker.loop);
     return (asker.parent == null ? made : made.within(asker.parent)).options(options);
   }
 

@@ -496,7 +496,7 @@ final class LifecycleWatch {
 
   static List<String> routable(RoutingSnapshot snapshot) {
     List<String> ids = new ArrayList<>();
-    for (RoutingSnapshot.Route route : snapshot.replicas()) {
+    for (RoutingSnapshot.SnapshotReplica route : snapshot.replicas()) {
       if (route.routable()) {
         ids.add(route.replica().replicaId());
       }

@@ -7,7 +7,7 @@ import dev.berth.controller.RoutingPublisher;
 import dev.berth.fakes.RandomSnapshots;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.RoutingSnapshot.Version;
+import dev.berth.protocol.RoutingSnapshot.SnapshotVersion;
 import dev.berth.protocol.wire.WireCodec;
 import dev.berth.routing.feed.RoutingFeed;
 import io.vertx.core.buffer.Buffer;
@@ -49,7 +49,7 @@ class RoutingFollowsTest {
     final List<Runnable> bus = new ArrayList<>();
     final Map<String, RoutingFeed> feeds = new HashMap<>();
     final Map<String, Set<DeploymentId>> wanted = new HashMap<>();
-    final Map<String, Map<DeploymentId, Version>> routed = new HashMap<>();
+    final Map<String, Map<DeploymentId, SnapshotVersion>> routed = new HashMap<>();
     boolean rough = true;
     long term = 1;
     long counter;
@@ -119,7 +119,8 @@ class RoutingFollowsTest {
           if (publisher != null && silentSteps == 0 && truth.containsKey(deployment)) {
             truth.remove(deployment);
             publisher.publish(
-                new RoutingSnapshot(deployment, new Version(term, ++counter), false, List.of()));
+                new RoutingSnapshot(
+                    deployment, new SnapshotVersion(term, ++counter), false, List.of()));
             publisher.forget(deployment);
           }
         }
@@ -146,7 +147,7 @@ class RoutingFollowsTest {
 
     void change(DeploymentId deployment) {
       RoutingSnapshot before = truth.get(deployment);
-      Version version = new Version(term, ++counter);
+      SnapshotVersion version = new SnapshotVersion(term, ++counter);
       RoutingSnapshot after =
           before == null
               ? snapshots.of(deployment, version, 1 + random.nextInt(4))
@@ -171,7 +172,7 @@ class RoutingFollowsTest {
           (deployment, snapshot) ->
               new RoutingSnapshot(
                   deployment,
-                  new Version(term, ++counter),
+                  new SnapshotVersion(term, ++counter),
                   snapshot.available(),
                   snapshot.replicas()));
       truth.values().stream()
@@ -181,7 +182,7 @@ class RoutingFollowsTest {
     }
 
     void instanceStarts(String node) {
-      Map<DeploymentId, Version> versions = new HashMap<>();
+      Map<DeploymentId, SnapshotVersion> versions = new HashMap<>();
       routed.put(node, versions);
       wanted.put(node, new HashSet<>());
       feeds.put(
@@ -190,7 +191,7 @@ class RoutingFollowsTest {
               node,
               random.nextLong(),
               snapshot -> {
-                Version before = versions.put(snapshot.deployment(), snapshot.version());
+                SnapshotVersion before = versions.put(snapshot.deployment(), snapshot.version());
                 assertThat(before == null || before.compareTo(snapshot.version()) < 0)
                     .as("%s after %s at %s, seed %d", snapshot, before, node, seed)
                     .isTrue();

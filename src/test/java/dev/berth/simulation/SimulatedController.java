@@ -66,7 +66,7 @@ final class SimulatedController {
   final List<Incarnation> incarnations = new ArrayList<>(); // not yet empty
   private final Simulation on;
   private final SplittableRandom random;
-  private final Map<RoutingSnapshot.Version, RoutingSnapshot> published = new HashMap<>();
+  private final Map<RoutingSnapshot.SnapshotVersion, RoutingSnapshot> published = new HashMap<>();
   private long version;
   private long partedNanos = Long.MIN_VALUE / 2;
   private int starts;
@@ -310,17 +310,18 @@ final class SimulatedController {
 
   /** Publishes what is now, to each instance after a delay of its own. */
   private void publish() {
-    List<RoutingSnapshot.Route> routes = new ArrayList<>();
+    List<RoutingSnapshot.SnapshotReplica> routes = new ArrayList<>();
     for (Seat seat : seats) {
       Incarnation current = seat.current;
       if (current != null) {
-        routes.add(new RoutingSnapshot.Route(Replicas.info(current.replica), current.routable));
+        routes.add(
+            new RoutingSnapshot.SnapshotReplica(Replicas.info(current.replica), current.routable));
       }
     }
     RoutingSnapshot snapshot =
         new RoutingSnapshot(
             SimulatedInstance.Settings.DEPLOYMENT,
-            new RoutingSnapshot.Version(1, ++version),
+            new RoutingSnapshot.SnapshotVersion(1, ++version),
             !failedToDeploy,
             routes);
     published.put(snapshot.version(), snapshot);
@@ -345,7 +346,7 @@ final class SimulatedController {
     if (inUse == null || !inUse.available()) {
       return false;
     }
-    for (RoutingSnapshot.Route route : inUse.replicas()) {
+    for (RoutingSnapshot.SnapshotReplica route : inUse.replicas()) {
       if (route.routable() && route.replica().replicaId().equals(incarnation.replica.replicaId())) {
         return !incarnation.stopped;
       }

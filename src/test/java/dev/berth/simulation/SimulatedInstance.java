@@ -8,8 +8,8 @@ import dev.berth.node.InstanceLimits;
 import dev.berth.node.loops.LoopWatch;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.port.InstancePorts;
-import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.InstanceDependencies;
+import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.replica.BodyBounds;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
@@ -46,7 +46,8 @@ final class SimulatedInstance {
   final ReplicaHost host;
   final Routers routers;
   final DeploymentRouter router;
-  RoutingSnapshot.Version lastVersion = RoutingSnapshot.Version.NONE; // as the checker saw it
+  RoutingSnapshot.SnapshotVersion lastVersion =
+      RoutingSnapshot.SnapshotVersion.NONE; // as the checker saw it
   private final World world;
   private final long blockedAfterNanos;
   private final boolean[] blocked = new boolean[LOOPS]; // as its routers were told
@@ -65,15 +66,15 @@ final class SimulatedInstance {
     control = new SimulatedLoop(world, node, -1);
     blockedAfterNanos = Settings.millis(30 + random.nextInt(70));
     SplittableRandom secrets = random.split();
-    List<LoopPorts> ports = new ArrayList<>();
+    List<LoopDependencies> ports = new ArrayList<>();
     for (int index = 0; index < LOOPS; index++) {
       SimulatedLoop loop = new SimulatedLoop(world, node, index);
       loops.add(loop);
-      ports.add(new LoopPorts(loop, loop::start, bus.from(loop), world, random.split()));
+      ports.add(new LoopDependencies(loop, loop::start, bus.from(loop), world, random.split()));
     }
     plane =
         new DataPlane(
-            new InstancePorts(
+            new InstanceDependencies(
                 node,
                 random.nextLong(),
                 null,

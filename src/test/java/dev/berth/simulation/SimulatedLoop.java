@@ -1,6 +1,6 @@
 package dev.berth.simulation;
 
-import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopExecutor;
 import java.util.ArrayDeque;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * An event loop: its tasks run in the order they came, one event each, a little later than they
  * came; a stalled loop runs none until its stall is over.
  */
-final class SimulatedLoop implements Loop {
+final class SimulatedLoop implements LoopExecutor {
   /** The longest a task waits for a loop that does nothing else. */
   private static final int WAKE_NANOS = 5_000;
 

@@ -9,7 +9,7 @@ import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.ReplicaInfo;
-import dev.berth.protocol.port.BareHandle;
+import dev.berth.protocol.port.HandleFactory;
 import dev.berth.protocol.port.HeadBytes;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RoutingProbe;
@@ -210,7 +210,7 @@ final class Workload {
           options.withTimeout(
               Duration.ofNanos(Math.max(1, op.deadlineNanos - on.world.getAsLong())));
     }
-    BareHandle handle =
+    HandleFactory handle =
         RoutedHandle.of(
             op.at.routers,
             SimulatedInstance.Settings.DEPLOYMENT,

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.port.SendResult;
@@ -132,7 +132,10 @@ class WorldTest {
     SimulatedLoop sender = new SimulatedLoop(world, "n1", 0);
     assertThat(
             bus.from(sender)
-                .send("n9", "berth.replica.n9.0", new BusMessage.ReplicaLoad(REPLICA, Load.NONE)))
+                .send(
+                    "n9",
+                    "berth.replica.n9.0",
+                    new BusMessage.ReplicaLoad(REPLICA, LoadReport.NONE)))
         .isEqualTo(SendResult.GONE);
   }
 }

@@ -6,7 +6,7 @@ import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
@@ -64,7 +64,7 @@ public class CodecBenchmark {
     AttemptId attempt = new AttemptId(0x0123456789abcdefL, 1, 1_234_567);
     Headers headers =
         Headers.of("content-type", "application/json", "accept", "*/*", "user-agent", "wrk/4.1.0");
-    long load = Load.of(3, 100, 12);
+    long load = LoadReport.of(3, 100, 12);
     return switch (name) {
       case "CallRequest" ->
           new BusMessage.CallRequest(
@@ -72,7 +72,7 @@ public class CodecBenchmark {
               router,
               attempt,
               replica,
-              Admission.Held.HELD,
+              Admission.AcquiredSlot.HELD,
               30_000,
               -1,
               65_536,

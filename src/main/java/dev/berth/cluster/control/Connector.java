@@ -23,5 +23,7 @@ public interface Connector {
    * @param user creates the user of the line, which is also notified of the end of a line that was
    *     never connected
    */
-  void connect(SocketAddress address, Function<Line, Line.User> user);
+  void connect(
+      SocketAddress address,
+      Function<ControlConnection, ControlConnection.ControlConnectionHandler> user);
 }

@@ -9,16 +9,16 @@ import dev.berth.cluster.control.ControlForm.Inventory;
 import dev.berth.cluster.control.ControlForm.Leaving;
 import dev.berth.cluster.control.ControlForm.NodeBeat;
 import dev.berth.cluster.control.ControlForm.NodeLeft;
+import dev.berth.cluster.link.HeartbeatMonitor;
 import dev.berth.cluster.link.LinkSweep;
 import dev.berth.cluster.link.LinkTls;
-import dev.berth.cluster.link.Silence;
-import dev.berth.cluster.membership.Authority;
+import dev.berth.cluster.membership.ClusterEpoch;
 import dev.berth.cluster.membership.Fence;
 import dev.berth.cluster.membership.Handshake;
-import dev.berth.cluster.membership.Handshake.Hello;
-import dev.berth.cluster.membership.Handshake.Refused;
+import dev.berth.cluster.membership.Handshake.HandshakeHello;
+import dev.berth.cluster.membership.Handshake.HandshakeRefused;
 import dev.berth.cluster.membership.Handshake.Welcome;
-import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.MemberList;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ClusterConfig.Role;
 import dev.berth.protocol.wire.WireCodec;
@@ -50,10 +50,10 @@ public final class ControlClient {
   private static final Logger LOG = LoggerFactory.getLogger(ControlClient.class);
 
   /** Maximum number of requests in flight; more are rejected. */
-  static final int MOST_ASKED = 1024;
+  static final int MAX_PENDING_REQUESTS = 1024;
 
   /** Time to send the refusal to the controller before the link ends, in milliseconds. */
-  private static final long TELL_MS = 100;
+  private static final long REFUSAL_SEND_MS = 100;
 
   private static final long FIRST_RETRY_MS = 100;
   private static final long LAST_RETRY_MS = 1_000;
@@ -63,9 +63,9 @@ public final class ControlClient {
    * controller's messages do nothing by default, because a controller on the same node calls the
    * node directly.
    */
-  public interface Listener {
+  public interface ControlClientListener {
     /** Notifies the node that it was admitted, for the first time or again. */
-    void welcomed(Welcome welcome);
+    void onWelcome(Welcome welcome);
 
     /** Returns some of the applications with replicas on this node, for display. */
     default List<String> runs() {
@@ -75,12 +75,12 @@ public final class ControlClient {
     /** Returns the current inventory of this node. */
     Buffer inventory();
 
-    default void command(Buffer payload) {}
+    default void onCommand(Buffer payload) {}
 
-    default void bus(Buffer payload) {}
+    default void onBusMessage(Buffer payload) {}
 
     /** Receives a member list that is newer than all before. */
-    default void members(Members members) {}
+    default void onMembers(MemberList members) {}
 
     /**
      * Returns the names of nodes that are unreachable from this node. Called on the links' event
@@ -89,21 +89,21 @@ public final class ControlClient {
     Collection<String> unreachable();
 
     /** Notifies the node that it lost its controller, or has one again. */
-    default void noController(boolean none) {}
+    default void onNoController(boolean none) {}
   }
 
   private final ControlLoops loops;
-  private final Self self;
+  private final ControlClientSettings self;
   private final Connector connector;
   private final RandomGenerator random;
-  private final Listener listener;
+  private final ControlClientListener listener;
   private final Fence fence = new Fence();
   private final Queue<SocketAddress> untried = new ArrayDeque<>();
   private final Map<Long, Promise<Buffer>> asked = new HashMap<>();
   private final Promise<Void> left;
   private @Nullable LinkSweep sweep;
   private @Nullable Session session; // the current one
-  private Members members = Members.NONE;
+  private MemberList members = MemberList.NONE;
   private long registration;
   private long lastEvent;
   private long lastAsk;
@@ -120,15 +120,15 @@ public final class ControlClient {
    * @param interval interval between heartbeats
    * @param timeout silence after which a link ends
    */
-  public record Self(
+  public record ControlClientSettings(
       String cluster, NodeInfo node, Set<String> control, Duration interval, Duration timeout) {}
 
   public ControlClient(
       ControlLoops loops,
-      Self self,
+      ControlClientSettings self,
       Connector connector,
       RandomGenerator random,
-      Listener listener) {
+      ControlClientListener listener) {
     this.loops = loops;
     this.self = self;
     this.connector = connector;
@@ -157,24 +157,24 @@ public final class ControlClient {
     loops.run(
         () -> {
           lastEvent++;
-          say(new Event(lastEvent, payload), session != null && session.isTold);
+          send(new Event(lastEvent, payload), session != null && session.isTold);
         });
   }
 
   /** Sends a bus message; dropped while there is no controller. */
   public void bus(Buffer payload) {
-    loops.run(() -> say(new Bus(0, payload), isWelcome()));
+    loops.run(() -> send(new Bus(0, payload), isWelcome()));
   }
 
   /**
    * Sends a bus message and returns the reply. Fails when there is no controller, when {@link
-   * #MOST_ASKED} requests are in flight, when the link ends, and after the timeout.
+   * #MAX_PENDING_REQUESTS} requests are in flight, when the link ends, and after the timeout.
    */
   public Future<Buffer> ask(Buffer payload) {
     Promise<Buffer> answer = loops.links().promise();
     loops.run(
         () -> {
-          if (!isWelcome() || asked.size() == MOST_ASKED) {
+          if (!isWelcome() || asked.size() == MAX_PENDING_REQUESTS) {
             answer.fail("controller unreachable or overloaded");
             return;
           }
@@ -191,7 +191,7 @@ public final class ControlClient {
                     asked.remove(ask);
                     loops.links().owner().cancelTimer(timer);
                   });
-          say(new Bus(ask, payload), true);
+          send(new Bus(ask, payload), true);
         });
     return answer.future();
   }
@@ -204,7 +204,7 @@ public final class ControlClient {
     loops.run(
         () -> {
           leaving = true;
-          say(new Leaving(), isWelcome());
+          send(new Leaving(), isWelcome());
         });
     return left.future();
   }
@@ -218,9 +218,9 @@ public final class ControlClient {
     return session != null && session.isWelcome;
   }
 
-  private void say(Record message, boolean may) {
+  private void send(Record message, boolean may) {
     if (may) {
-      Objects.requireNonNull(session).line.say(message);
+      Objects.requireNonNull(session).line.send(message);
     }
   }
 
@@ -291,36 +291,36 @@ public final class ControlClient {
     if (current != null && current.silence.sweep(now)) {
       current.line.end("silent for " + current.patience.toMillis() + " ms");
     } else if (current != null && current.isWelcome) {
-      current.line.say(new NodeBeat(List.copyOf(listener.unreachable()), stoodMs));
+      current.line.send(new NodeBeat(List.copyOf(listener.unreachable()), stoodMs));
     }
   }
 
   /** A connection to a possible controller. */
-  private final class Session implements Line.User {
+  private final class Session implements ControlConnection.ControlConnectionHandler {
     private Duration patience = LinkTls.HANDSHAKE;
-    private Silence silence = silence();
-    private final Line line;
+    private HeartbeatMonitor silence = silence();
+    private final ControlConnection line;
     private boolean isWelcome;
     private boolean isTold; // its inventory was sent
     private boolean isRefused; // further messages are ignored
 
-    Session(Line line) {
+    Session(ControlConnection line) {
       this.line = line;
       session = this;
-      loops.tell(
+      loops.notifyListener(
           () -> {
             List<String> runs = listener.runs();
             loops.later(() -> hello(runs));
           });
     }
 
-    private Silence silence() {
-      return new Silence(self.interval.toNanos(), patience.toNanos(), loops.now());
+    private HeartbeatMonitor silence() {
+      return new HeartbeatMonitor(self.interval.toNanos(), patience.toNanos(), loops.now());
     }
 
     private void hello(List<String> runs) {
-      line.say(
-          new Hello(
+      line.send(
+          new HandshakeHello(
               Handshake.VERSION,
               WireCodec.VERSION,
               self.cluster,
@@ -332,14 +332,14 @@ public final class ControlClient {
     }
 
     @Override
-    public void said(Record message) {
-      silence.heard();
+    public void onMessage(Record message) {
+      silence.recordContact();
       if (isRefused) {
         return;
       }
       if (message instanceof Welcome it) {
-        welcomed(it);
-      } else if (message instanceof Refused it) {
+        onWelcome(it);
+      } else if (message instanceof HandshakeRefused it) {
         retryMs = LAST_RETRY_MS;
         line.end("refused: " + it.reason());
       } else if (message instanceof Beat it) {
@@ -349,12 +349,12 @@ public final class ControlClient {
         left.complete();
         line.end("the controller left");
       } else if (isWelcome) {
-        heard(message);
+        onControllerMessage(message);
       }
     }
 
-    private void welcomed(Welcome it) {
-      if (refused(stranger(it.controller())) || !admits(it.authority())) {
+    private void onWelcome(Welcome it) {
+      if (refuseIf(stranger(it.controller())) || !admits(it.authority())) {
         return;
       }
       registration = it.registration();
@@ -364,12 +364,12 @@ public final class ControlClient {
       retryMs = FIRST_RETRY_MS;
       said = "";
       LOG.info("controller connected: on {}; this node is {}", it.controller(), it.registration());
-      loops.tell(
+      loops.notifyListener(
           () -> {
-            listener.noController(false);
-            listener.welcomed(it);
+            listener.onNoController(false);
+            listener.onWelcome(it);
             Buffer inventory = listener.inventory();
-            loops.later(() -> told(inventory));
+            loops.later(() -> sendInventory(inventory));
           });
     }
 
@@ -382,41 +382,41 @@ public final class ControlClient {
     }
 
     /** Sends the inventory. Events that it contains precede it on the same event loop. */
-    private void told(Buffer inventory) {
+    private void sendInventory(Buffer inventory) {
       if (session == this) {
         isTold = true;
-        line.say(new Inventory(lastEvent, inventory));
+        line.send(new Inventory(lastEvent, inventory));
         if (leaving) {
-          line.say(new Leaving());
+          line.send(new Leaving());
         }
       }
     }
 
-    private boolean admits(Authority authority) {
-      boolean admits = !refused(fence.refuses(authority));
+    private boolean admits(ClusterEpoch authority) {
+      boolean admits = !refuseIf(fence.refuses(authority));
       if (admits) {
-        fence.saw(authority);
+        fence.record(authority);
       }
       return admits;
     }
 
-    private boolean refused(@Nullable String reason) {
+    private boolean refuseIf(@Nullable String reason) {
       if (reason != null && !isRefused) {
         isRefused = true;
-        line.say(new Refused(reason));
-        loops.links().setTimer(TELL_MS, told -> line.end("controller refused: " + reason));
+        line.send(new HandshakeRefused(reason));
+        loops.links().setTimer(REFUSAL_SEND_MS, told -> line.end("controller refused: " + reason));
       }
       return reason != null;
     }
 
-    private void heard(Record message) {
-      if (message instanceof Members it && it.isAfter(members)) {
+    private void onControllerMessage(Record message) {
+      if (message instanceof MemberList it && it.isAfter(members)) {
         members = it;
-        loops.tell(() -> listener.members(it));
+        loops.notifyListener(() -> listener.onMembers(it));
       } else if (message instanceof Command it && admits(it.authority())) {
-        loops.tell(() -> taken(() -> listener.command(it.payload())));
+        loops.notifyListener(() -> deliverOrRefuse(() -> listener.onCommand(it.payload())));
       } else if (message instanceof Bus it) {
-        loops.tell(() -> taken(() -> listener.bus(it.payload())));
+        loops.notifyListener(() -> deliverOrRefuse(() -> listener.onBusMessage(it.payload())));
       } else if (message instanceof Answer it) {
         Promise<Buffer> waits = asked.get(it.ask());
         if (waits != null) {
@@ -429,20 +429,20 @@ public final class ControlClient {
      * Applies a message of the controller. A lost message would be missing permanently. If one
      * fails, the controller is refused and must send everything again on a new link.
      */
-    private void taken(Runnable told) {
+    private void deliverOrRefuse(Runnable told) {
       try {
         told.run();
       } catch (RuntimeException unfit) {
         LOG.debug("message of the controller not applied", unfit);
-        loops.run(() -> refused("message of the controller not applied: " + unfit));
+        loops.run(() -> refuseIf("message of the controller not applied: " + unfit));
       }
     }
 
     @Override
-    public void ended(String reason) {
+    public void onEnded(String reason) {
       session = null;
       if (isWelcome) {
-        loops.tell(() -> listener.noController(true));
+        loops.notifyListener(() -> listener.onNoController(true));
       }
       List.copyOf(asked.values()).forEach(each -> each.tryFail("link to the controller closed"));
       retry(reason);

@@ -1,10 +1,10 @@
 package dev.berth.cluster.control;
 
-import dev.berth.cluster.membership.Authority;
-import dev.berth.cluster.membership.Handshake.Hello;
-import dev.berth.cluster.membership.Handshake.Refused;
+import dev.berth.cluster.membership.ClusterEpoch;
+import dev.berth.cluster.membership.Handshake.HandshakeHello;
+import dev.berth.cluster.membership.Handshake.HandshakeRefused;
 import dev.berth.cluster.membership.Handshake.Welcome;
-import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.MemberList;
 import dev.berth.protocol.json.RecordReader;
 import dev.berth.protocol.json.RecordWriter;
 import io.vertx.core.buffer.Buffer;
@@ -24,12 +24,12 @@ final class ControlForm {
   /** Message types; the number of a type is its index, so new types are appended. */
   static final List<Class<? extends Record>> TYPES =
       List.of(
-          Hello.class,
+          HandshakeHello.class,
           Welcome.class,
-          Refused.class,
+          HandshakeRefused.class,
           NodeBeat.class,
           Beat.class,
-          Members.class,
+          MemberList.class,
           Inventory.class,
           Event.class,
           Command.class,
@@ -50,7 +50,7 @@ final class ControlForm {
   public record NodeBeat(List<String> unreachable, long pausedMillis) implements Urgent {}
 
   /** A heartbeat of the controller. */
-  public record Beat(Authority authority) implements Urgent {}
+  public record Beat(ClusterEpoch authority) implements Urgent {}
 
   /**
    * The inventory of a node.
@@ -63,7 +63,7 @@ final class ControlForm {
   public record Event(long number, Buffer payload) {}
 
   /** A command of the controller. */
-  public record Command(Authority authority, Buffer payload) {}
+  public record Command(ClusterEpoch authority, Buffer payload) {}
 
   /**
    * A bus message of either party.

@@ -1,7 +1,7 @@
 package dev.berth.cluster.control;
 
 import dev.berth.cluster.link.LinkTls;
-import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopExecutor;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetClient;
 import java.util.function.LongSupplier;
@@ -14,10 +14,14 @@ import java.util.function.LongSupplier;
  * @param dialer opens connections on the links' event loop
  */
 public record ControlLoops(
-    ContextInternal links, Loop control, LinkTls tls, NetClient dialer, LongSupplier nanoClock) {
+    ContextInternal links,
+    LoopExecutor control,
+    LinkTls tls,
+    NetClient dialer,
+    LongSupplier nanoClock) {
 
   /** Runs a notification of a listener. */
-  void tell(Runnable task) {
+  void notifyListener(Runnable task) {
     control.execute(task);
   }
 

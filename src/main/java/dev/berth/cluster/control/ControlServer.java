@@ -12,30 +12,30 @@ import dev.berth.cluster.control.ControlForm.NodeLeft;
 import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.LinkSweep;
 import dev.berth.cluster.link.LinkTls;
-import dev.berth.cluster.link.SaidOnce;
-import dev.berth.cluster.membership.Authority;
-import dev.berth.cluster.membership.Handshake.Hello;
-import dev.berth.cluster.membership.Handshake.Refused;
+import dev.berth.cluster.link.LogDeduplicator;
+import dev.berth.cluster.membership.ClusterEpoch;
+import dev.berth.cluster.membership.Handshake.HandshakeHello;
+import dev.berth.cluster.membership.Handshake.HandshakeRefused;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.MemberAction;
-import dev.berth.cluster.membership.MemberAction.Commit;
-import dev.berth.cluster.membership.MemberAction.Dial;
-import dev.berth.cluster.membership.MemberAction.End;
-import dev.berth.cluster.membership.MemberAction.Farewell;
-import dev.berth.cluster.membership.MemberAction.Greet;
-import dev.berth.cluster.membership.MemberAction.Left;
-import dev.berth.cluster.membership.MemberAction.Lost;
-import dev.berth.cluster.membership.MemberAction.News;
-import dev.berth.cluster.membership.MemberAction.Refuse;
-import dev.berth.cluster.membership.MemberAction.Register;
+import dev.berth.cluster.membership.MemberAction.CommitRemoval;
+import dev.berth.cluster.membership.MemberAction.ConfirmLeave;
+import dev.berth.cluster.membership.MemberAction.EndLink;
+import dev.berth.cluster.membership.MemberAction.MembershipEvent;
+import dev.berth.cluster.membership.MemberAction.ProbePort;
+import dev.berth.cluster.membership.MemberAction.PublishMembers;
+import dev.berth.cluster.membership.MemberAction.RefuseHello;
+import dev.berth.cluster.membership.MemberAction.RegisterNode;
+import dev.berth.cluster.membership.MemberAction.RemovedAsLeft;
+import dev.berth.cluster.membership.MemberAction.RemovedAsLost;
+import dev.berth.cluster.membership.MemberAction.SendWelcome;
 import dev.berth.cluster.membership.MemberAction.StandBy;
-import dev.berth.cluster.membership.MemberAction.Suspect;
-import dev.berth.cluster.membership.MemberAction.Tell;
+import dev.berth.cluster.membership.MemberAction.SuspicionChanged;
 import dev.berth.cluster.membership.Membership;
 import dev.berth.cluster.membership.MembershipRules;
 import dev.berth.cluster.membership.MembershipStatus;
 import dev.berth.cluster.membership.NodeInfo;
-import dev.berth.cluster.membership.Registered;
+import dev.berth.cluster.membership.NodeRegistration;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetSocket;
 import java.net.ConnectException;
@@ -63,40 +63,40 @@ public final class ControlServer {
   private static final long HELLO_MS = LinkTls.HANDSHAKE.toMillis();
 
   /** Receives the events of all nodes on the control event loop, in order. */
-  public interface Listener {
+  public interface ControlServerListener {
     /**
      * Notifies the controller of an admitted node.
      *
      * @param fresh whether the controller knows none of the process's replicas, which the process
      *     then stops
      */
-    void joined(Member member, boolean fresh);
+    void onNodeJoined(Member member, boolean fresh);
 
     /**
      * Applies the inventory of a node. Commands reach the node only from now on. If this method or
-     * {@link #event} throws, the node's link ends, so that the node sends its inventory again.
+     * {@link #onEvent} throws, the node's link ends, so that the node sends its inventory again.
      */
-    void inventory(Member member, Buffer payload);
+    void onInventory(Member member, Buffer payload);
 
     /** Applies an event that is not in the last inventory. */
-    void event(Member member, Buffer payload);
+    void onEvent(Member member, Buffer payload);
 
     /**
      * Handles a bus message of a node.
      *
      * @param answer takes the reply, once; null when the node expects none
      */
-    void bus(Member member, Buffer payload, @Nullable Consumer<Buffer> answer);
+    void onBusMessage(Member member, Buffer payload, @Nullable Consumer<Buffer> answer);
 
     /** Notifies the controller of a change of the members. */
-    void news(News news);
+    void onMembershipEvent(MembershipEvent news);
   }
 
   private final ControlLoops loops;
   private final MembershipRules rules;
-  private final Registrations registrations;
-  private final Supplier<Authority> authority;
-  private final Listener listener;
+  private final RegistrationStore registrations;
+  private final Supplier<ClusterEpoch> authority;
+  private final ControlServerListener listener;
   private final Membership membership;
   private final Map<Long, Peer> peers = new HashMap<>(); // by link
   private final Map<String, Peer> greeted = new HashMap<>(); // by name
@@ -105,7 +105,8 @@ public final class ControlServer {
   private volatile @Nullable String closed;
   private boolean stopped;
   private long lastLink;
-  private final SaidOnce refusals = new SaidOnce(); // by node; reasons without a node by text
+  private final LogDeduplicator refusals =
+      new LogDeduplicator(); // by node; reasons without a node by text
 
   /**
    * Creates a server.
@@ -115,9 +116,9 @@ public final class ControlServer {
   public ControlServer(
       ControlLoops loops,
       MembershipRules rules,
-      Registrations registrations,
-      Supplier<Authority> authority,
-      Listener listener) {
+      RegistrationStore registrations,
+      Supplier<ClusterEpoch> authority,
+      ControlServerListener listener) {
     this.loops = loops;
     this.rules = rules;
     this.registrations = registrations;
@@ -132,19 +133,19 @@ public final class ControlServer {
         () -> {
           Duration interval = Duration.ofNanos(rules.intervalNanos());
           sweep = new LinkSweep(loops.links(), interval, this::sweep);
-          act(membership.start(registrations.known()));
+          act(membership.start(registrations.registeredNodes()));
         });
   }
 
   /** Accepts a connection of a server on the links' event loop. */
   public void accept(NetSocket socket) {
     String host = socket.remoteAddress().host();
-    new SocketLine(loops.links(), loops.tls(), host, Peer::new).attach(socket);
+    new SocketControlConnection(loops.links(), loops.tls(), host, Peer::new).attach(socket);
   }
 
   /** Returns a connector for the controller's own node. */
   public Connector local() {
-    return (address, user) -> LocalLine.connect(loops.links(), user, Peer::new);
+    return (address, user) -> InProcessControlConnection.connect(loops.links(), user, Peer::new);
   }
 
   /** Ends all links; the nodes look for another controller. */
@@ -182,7 +183,7 @@ public final class ControlServer {
   }
 
   public void bus(String node, Buffer payload) {
-    to(node, peer -> peer.line.say(new Bus(0, payload)));
+    to(node, peer -> peer.line.send(new Bus(0, payload)));
   }
 
   private void to(String node, Consumer<Peer> say) {
@@ -206,8 +207,8 @@ public final class ControlServer {
   }
 
   /** Reports that a leaving node has no replicas left. */
-  public void left(String node) {
-    loops.run(() -> act(membership.gone(node)));
+  public void onNodeDrained(String node) {
+    loops.run(() -> act(membership.onNodeDrained(node)));
   }
 
   /** Reports the status to a consumer on the control event loop, after all earlier calls. */
@@ -215,7 +216,7 @@ public final class ControlServer {
     loops.run(
         () -> {
           MembershipStatus now = membership.status();
-          loops.tell(() -> told.accept(now));
+          loops.notifyListener(() -> told.accept(now));
         });
   }
 
@@ -224,13 +225,13 @@ public final class ControlServer {
    * from the map, hence the copy.
    */
   private void everyone(Record message) {
-    List.copyOf(greeted.values()).forEach(each -> each.line.say(message));
+    List.copyOf(greeted.values()).forEach(each -> each.line.send(message));
   }
 
   // --- actions of the membership ---
 
   private void act(List<MemberAction> actions) {
-    closed = membership.closed();
+    closed = membership.closedReason();
     actions.forEach(this::act);
   }
 
@@ -239,62 +240,68 @@ public final class ControlServer {
     return Map.copyOf(refusedBy);
   }
 
-  /** Returns the result of {@link Membership#closed}. Thread-safe. */
-  public @Nullable String closed() {
+  /** Returns the result of {@link Membership#onLinkClosed}. Thread-safe. */
+  public @Nullable String closedReason() {
     return closed;
   }
 
   private void act(MemberAction action) {
-    if (action instanceof Register it) {
+    if (action instanceof RegisterNode it) {
       register(it);
-    } else if (action instanceof Commit it) {
+    } else if (action instanceof CommitRemoval it) {
       commit(it.gone().who());
-    } else if (action instanceof Dial it) {
+    } else if (action instanceof ProbePort it) {
       dial(it);
-    } else if (action instanceof Greet it) {
+    } else if (action instanceof SendWelcome it) {
       peer(it.link(), peer -> peer.greet(it));
-    } else if (action instanceof Refuse it) {
+    } else if (action instanceof RefuseHello it) {
       refuse(it);
-    } else if (action instanceof Farewell it) {
-      peer(it.link(), peer -> peer.line.say(new NodeLeft()));
-    } else if (action instanceof End it) {
+    } else if (action instanceof ConfirmLeave it) {
+      peer(it.link(), peer -> peer.line.send(new NodeLeft()));
+    } else if (action instanceof EndLink it) {
       peer(it.link(), peer -> peer.line.end(it.reason()));
-    } else if (action instanceof News news) {
+    } else if (action instanceof MembershipEvent news) {
       spread(news);
     }
   }
 
-  private void spread(News news) {
-    if (news instanceof Tell it) {
+  private void spread(MembershipEvent news) {
+    if (news instanceof PublishMembers it) {
       everyone(it.members());
-    } else if (news instanceof Suspect it) {
+    } else if (news instanceof SuspicionChanged it) {
       LOG.warn("node {}: {}", it.member().node().name(), it.suspected() ? "silent" : "back");
-    } else if (news instanceof Lost it) {
+    } else if (news instanceof RemovedAsLost it) {
       refusedBy.remove(it.who().name());
       LOG.warn("node {}: lost: {}", it.who().busName(), it.reason());
-    } else if (news instanceof Left it) {
+    } else if (news instanceof RemovedAsLeft it) {
       LOG.info("node {}: left", it.who().busName());
     } else if (news instanceof StandBy it) {
       LOG.error("controller on standby: sending no commands: {}", it.reason());
     }
-    loops.tell(() -> listener.news(news));
+    loops.notifyListener(() -> listener.onMembershipEvent(news));
   }
 
-  private void register(Register it) {
+  private void register(RegisterNode it) {
     registrations
         .register(it.name(), it.process())
         .onComplete(
             (done, failed) ->
-                loops.run(() -> act(membership.registered(it.name(), registrations.known()))));
+                loops.run(
+                    () ->
+                        act(
+                            membership.onRegisterResult(
+                                it.name(), registrations.registeredNodes()))));
   }
 
-  private void commit(Registered who) {
+  private void commit(NodeRegistration who) {
     registrations
-        .gone(who.name(), who.number())
-        .onComplete((done, failed) -> loops.run(() -> act(membership.ended(who, failed == null))));
+        .remove(who.name(), who.number())
+        .onComplete(
+            (done, failed) ->
+                loops.run(() -> act(membership.onRemovalResult(who, failed == null))));
   }
 
-  private void dial(Dial it) {
+  private void dial(ProbePort it) {
     loops.later(
         () ->
             loops
@@ -302,7 +309,7 @@ public final class ControlServer {
                 .connect(it.port(), it.host())
                 .onSuccess(NetSocket::close)
                 .onComplete(
-                    (socket, failed) -> act(membership.dialled(it.who(), refuses(failed)))));
+                    (socket, failed) -> act(membership.onProbeResult(it.who(), refuses(failed)))));
   }
 
   /**
@@ -314,11 +321,11 @@ public final class ControlServer {
         && String.valueOf(failed.getMessage()).contains("refused");
   }
 
-  private void refuse(Refuse it) {
+  private void refuse(RefuseHello it) {
     if (refusals.isNew(it.name(), it.reason())) {
       LOG.warn("node {}: refused: {}", it.name(), it.reason());
     }
-    peer(it.link(), peer -> peer.line.say(new Refused(it.reason())));
+    peer(it.link(), peer -> peer.line.send(new HandshakeRefused(it.reason())));
   }
 
   private void peer(long link, Consumer<Peer> act) {
@@ -336,15 +343,15 @@ public final class ControlServer {
   }
 
   /** The node on one link. */
-  private final class Peer implements Line.User {
+  private final class Peer implements ControlConnection.ControlConnectionHandler {
     private final long link = ++lastLink;
-    private final Line line;
+    private final ControlConnection line;
     private boolean introduced;
     private @Nullable Member member; // null until its WELCOME
     private boolean commanded; // after its inventory was applied
     private long upTo; // last event in its inventory
 
-    Peer(Line line) {
+    Peer(ControlConnection line) {
       this.line = line;
       peers.put(link, this);
       loops.links().setTimer(HELLO_MS, due -> endIfNoMember());
@@ -356,57 +363,60 @@ public final class ControlServer {
       }
     }
 
-    void greet(Greet it) {
+    void greet(SendWelcome it) {
       member = it.member();
       greeted.put(it.member().node().name(), this);
       LOG.info("node {}: joined as {}", it.member().node().busName(), it.member().registration());
-      line.say(it.welcome());
-      line.say(membership.members());
-      loops.tell(() -> listener.joined(it.member(), it.welcome().fresh()));
+      line.send(it.welcome());
+      line.send(membership.members());
+      loops.notifyListener(() -> listener.onNodeJoined(it.member(), it.welcome().fresh()));
     }
 
     void command(Buffer payload) {
       if (commanded && membership.standsBy() == null) {
-        line.say(new Command(authority.get(), payload));
+        line.send(new Command(authority.get(), payload));
       }
     }
 
     @Override
-    public void said(Record message) {
+    public void onMessage(Record message) {
       if (stopped) {
         line.end("the controller is stopping");
         return;
       }
-      if (message instanceof Hello hello && !introduced) {
+      if (message instanceof HandshakeHello hello && !introduced) {
         introduced = true;
         NodeInfo who = hello.node();
-        act(membership.hello(link, hello, line.refusal(rules.cluster(), who.name(), who.role())));
+        act(membership.onHello(link, hello, line.refusal(rules.cluster(), who.name(), who.role())));
         return;
       }
-      act(membership.heard(link));
+      act(membership.onMessage(link));
       Member from = member;
       if (from == null) {
         return;
       }
-      if (message instanceof Refused it) {
+      if (message instanceof HandshakeRefused it) {
         LOG.warn("node {}: refuses this controller: {}", from.node().name(), it.reason());
         refusedBy.put(from.node().name(), it.reason());
       } else if (message instanceof NodeBeat it) {
         refusedBy.remove(from.node().name());
-        membership.beat(link, Set.copyOf(it.unreachable()), it.pausedMillis());
+        membership.onHeartbeat(link, Set.copyOf(it.unreachable()), it.pausedMillis());
       } else if (message instanceof Inventory it) {
         upTo = it.upTo();
-        membership.told(link);
-        loops.tell(() -> taken(() -> inventory(from, it.payload())));
+        membership.onInventory(link);
+        loops.notifyListener(() -> deliverOrEnd(() -> inventory(from, it.payload())));
       } else if (message instanceof Event it && it.number() > upTo) {
-        loops.tell(() -> taken(() -> listener.event(from, it.payload())));
+        loops.notifyListener(() -> deliverOrEnd(() -> listener.onEvent(from, it.payload())));
       } else if (message instanceof Bus it) {
         Consumer<Buffer> answer =
-            payload -> loops.run(() -> line.say(new Answer(it.ask(), payload)));
-        loops.tell(
-            () -> taken(() -> listener.bus(from, it.payload(), it.ask() == 0 ? null : answer)));
+            payload -> loops.run(() -> line.send(new Answer(it.ask(), payload)));
+        loops.notifyListener(
+            () ->
+                deliverOrEnd(
+                    () ->
+                        listener.onBusMessage(from, it.payload(), it.ask() == 0 ? null : answer)));
       } else if (message instanceof Leaving) {
-        act(membership.leaving(link));
+        act(membership.onLeaving(link));
       }
     }
 
@@ -416,28 +426,28 @@ public final class ControlServer {
      */
     private void inventory(Member from, Buffer payload) {
       loops.later(() -> commanded = true);
-      listener.inventory(from, payload);
-      loops.later(() -> membership.taken(link, true));
+      listener.onInventory(from, payload);
+      loops.later(() -> membership.onInventoryResult(link, true));
     }
 
     /**
      * Applies a message of the node. A lost message would be missing permanently, so the link ends
      * on a failure and the node sends its inventory again.
      */
-    private void taken(Runnable told) {
+    private void deliverOrEnd(Runnable told) {
       try {
         told.run();
       } catch (RuntimeException unfit) {
         loops.run(
             () -> {
-              membership.taken(link, false);
+              membership.onInventoryResult(link, false);
               line.end("message not applied: " + unfit);
             });
       }
     }
 
     @Override
-    public void ended(String reason) {
+    public void onEnded(String reason) {
       peers.remove(link);
       Member was = member;
       if (was != null && greeted.remove(was.node().name(), this)) {
@@ -448,7 +458,7 @@ public final class ControlServer {
           && refusals.isNew(reason, reason)) {
         LOG.warn("control links: refused: {}", reason);
       }
-      act(membership.closed(link));
+      act(membership.onLinkClosed(link));
     }
   }
 }

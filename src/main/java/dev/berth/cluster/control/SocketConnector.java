@@ -51,11 +51,13 @@ public record SocketConnector(
   }
 
   @Override
-  public void connect(SocketAddress address, Function<Line, Line.User> user) {
-    SocketLine line = new SocketLine(loop, tls, address.toString(), user);
+  public void connect(
+      SocketAddress address,
+      Function<ControlConnection, ControlConnection.ControlConnectionHandler> user) {
+    SocketControlConnection line = new SocketControlConnection(loop, tls, address.toString(), user);
     dialer
         .connect(address.port(), address.host())
         .onSuccess(line::attach)
-        .onFailure(failed -> line.end(TlsFailure.said(failed)));
+        .onFailure(failed -> line.end(TlsFailure.describe(failed)));
   }
 }

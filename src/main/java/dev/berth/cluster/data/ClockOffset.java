@@ -32,7 +32,7 @@ final class ClockOffset {
   private long takenNanos;
 
   /** Adds a measurement. All times in nanoseconds; the first and the last on the local clock. */
-  void answered(long pingNanos, long peerNanos, long nowNanos) {
+  void onPong(long pingNanos, long peerNanos, long nowNanos) {
     long newOffset = pingNanos - peerNanos;
     long newRoundTrip = nowNanos - pingNanos;
     boolean better = newRoundTrip <= roundTrip + drift(nowNanos);

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   from the connecting process                  from the accepting process
- *   HELLO    a {@link Hello}
+ *   HELLO    a {@link DataLinkHello}
  *                                                WELCOME, or REFUSED with the reason in UTF-8
  *                                                PING     its time
  *                                                LEAVING  it ends: send nothing new
@@ -82,7 +82,7 @@ final class DataFrame {
   /**
    * Returns the refusal of a message that is not accepted; null when no router waits for a reply.
    */
-  static WireCodec.@Nullable Refused refused(Buffer frame, Refusal why) {
-    return WireCodec.refused(MESSAGE, frame, why);
+  static WireCodec.@Nullable RefusalReply toRefusalReply(Buffer frame, Refusal why) {
+    return WireCodec.toRefusalReply(MESSAGE, frame, why);
   }
 }

@@ -1,6 +1,6 @@
 package dev.berth.cluster.data;
 
-import dev.berth.cluster.link.InFlight;
+import dev.berth.cluster.link.InFlightBytes;
 import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.Member;
@@ -33,21 +33,21 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LinkBus implements BusSender {
   /** A peer, and its bytes in flight over all links. */
-  record Known(Member member, InFlight inFlight) {}
+  record LinkPeer(Member member, InFlightBytes inFlight) {}
 
   final ClusterConfig config;
   final String busNode; // own bus name
   final LinkTls tls;
   final NetClient dialer;
-  final Mailboxes own;
+  final LocalMailboxes own;
   final LinkListener listener;
   final LongSupplier nanoClock;
   final LinkCounters counters = new LinkCounters();
-  final Map<String, Known> peers = new ConcurrentHashMap<>(); // by bus name
-  volatile @Nullable OwnRegistration registration;
+  final Map<String, LinkPeer> peers = new ConcurrentHashMap<>(); // by bus name
+  volatile @Nullable LocalRegistration registration;
   volatile boolean leaving;
-  volatile Duration idle = Outgoing.IDLE;
-  private final List<LoopLinks> loops;
+  volatile Duration idle = OutboundLink.IDLE;
+  private final List<EventLoopLinks> loops;
   private final LinkServer server;
 
   /**
@@ -62,7 +62,7 @@ public final class LinkBus implements BusSender {
       String busNode,
       List<ContextInternal> loops,
       LinkTls tls,
-      Mailboxes own,
+      LocalMailboxes own,
       LinkListener listener,
       LongSupplier nanoClock) {
     this.config = config;
@@ -75,7 +75,7 @@ public final class LinkBus implements BusSender {
     this.server = new LinkServer(tls, "data links");
     this.loops =
         IntStream.range(0, loops.size())
-            .mapToObj(index -> new LoopLinks(this, loops.get(index), index))
+            .mapToObj(index -> new EventLoopLinks(this, loops.get(index), index))
             .toList();
   }
 
@@ -86,7 +86,7 @@ public final class LinkBus implements BusSender {
    * @return the port
    */
   public Future<Integer> start(String host, int port) {
-    onEach(LoopLinks::start);
+    onEach(EventLoopLinks::start);
     return server.listen(
         loops.stream().map(links -> links.loop).toList(), host, port, this::accept);
   }
@@ -97,17 +97,17 @@ public final class LinkBus implements BusSender {
 
   /** Ends all links, and neither opens nor accepts others. */
   public Future<Void> stop() {
-    return onEach(LoopLinks::stop).eventually(server::close).eventually(dialer::close);
+    return onEach(EventLoopLinks::stop).eventually(server::close).eventually(dialer::close);
   }
 
-  Future<Void> onEach(Consumer<LoopLinks> step) {
+  Future<Void> onEach(Consumer<EventLoopLinks> step) {
     return Future.join(loops.stream().<Future<?>>map(links -> links.run(step)).toList()).mapEmpty();
   }
 
   // --- peers ---
 
   /** Sets the instance's registration as a node. Links under another registration end. */
-  public void register(OwnRegistration now) {
+  public void register(LocalRegistration now) {
     if (!now.equals(registration)) {
       registration = now;
       onEach(links -> links.dropAll("registered again"));
@@ -117,7 +117,7 @@ public final class LinkBus implements BusSender {
   /** Notifies each sender immediately that this process is about to end. */
   public void leave() {
     leaving = true;
-    onEach(LoopLinks::leave);
+    onEach(EventLoopLinks::leave);
   }
 
   /**
@@ -126,10 +126,10 @@ public final class LinkBus implements BusSender {
    */
   public void add(Member member) {
     String peer = member.node().busName();
-    Known before = peers.get(peer);
+    LinkPeer before = peers.get(peer);
     if (before == null || before.member().registration() != member.registration()) {
       remove(peer);
-      peers.put(peer, new Known(member, new InFlight(config.maxInflightBytesPerPeer())));
+      peers.put(peer, new LinkPeer(member, new InFlightBytes(config.maxInflightBytesPerPeer())));
     }
   }
 
@@ -141,8 +141,8 @@ public final class LinkBus implements BusSender {
   }
 
   /** Returns the reason why a link is refused; null when it is accepted. */
-  @Nullable String refusal(Hello hello, NetSocket from) {
-    Known known = peers.get(hello.sender());
+  @Nullable String refusal(DataLinkHello hello, NetSocket from) {
+    LinkPeer known = peers.get(hello.sender());
     String refusal = hello.refusal(busNode, registration, known == null ? null : known.member());
     return refusal != null || known == null ? refusal : refusal(known.member().node(), from);
   }
@@ -155,11 +155,11 @@ public final class LinkBus implements BusSender {
 
   @Override
   public SendResult send(String node, String address, BusMessage message) {
-    LoopLinks here = here();
+    EventLoopLinks here = here();
     if (here != null) {
       return here.send(node, address, message);
     }
-    Known known = peers.get(node);
+    LinkPeer known = peers.get(node);
     if (known == null || known.inFlight().full()) {
       counters.refusedSends.increment();
       return known == null ? SendResult.GONE : SendResult.NOT_NOW;
@@ -168,8 +168,8 @@ public final class LinkBus implements BusSender {
     return SendResult.SENT;
   }
 
-  private @Nullable LoopLinks here() {
-    for (LoopLinks links : loops) {
+  private @Nullable EventLoopLinks here() {
+    for (EventLoopLinks links : loops) {
       if (links.loop.inThread()) {
         return links;
       }

@@ -4,8 +4,8 @@
  * loop. Replies arrive on a link of the peer. A link is refused unless each process is the one that
  * the other expects. The transit time of a message is subtracted from its remaining times.
  *
- * <p>State is confined to its loop ({@link dev.berth.cluster.data.LoopLinks}). Peers are added and
- * removed from outside, by any thread.
+ * <p>State is confined to its loop ({@link dev.berth.cluster.data.EventLoopLinks}). Peers are added
+ * and removed from outside, by any thread.
  *
  * <p>Source: decision 0035.
  */

@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Bodies are streamed in both directions as fast as they are read. Only headers with a meaning
  * for the admin API are copied. Declarations are first read on this node, because they name jars by
- * paths of this node: {@link DeclaredJars}.
+ * paths of this node: {@link DeployJarForwarder}.
  *
  * <p>Confined to the control loop, as are the client's connections: a pipe between two loops may
  * stall.
@@ -47,7 +47,7 @@ public final class ForwardRoutes implements AdminRoutes {
    * connections are reserved for code and for gathered responses, which have shorter timeouts than
    * a client that sends its body slowly.
    */
-  static final int MOST = PeerClient.MOST_CONNECTIONS / 2;
+  static final int MAX_CONCURRENT = PeerClient.MAX_CONNECTIONS / 2;
 
   private static final String NO_CONTROL = "no_control_node";
 
@@ -68,7 +68,7 @@ public final class ForwardRoutes implements AdminRoutes {
           ControllerCommands.ID);
 
   private final String self;
-  private final ControlNode control;
+  private final ControlNodeClient control;
   private final ServeConfig file;
   private final Bodies bodies = Bodies.ofDeclarations();
   volatile int underWay; // written on the control loop
@@ -79,7 +79,7 @@ public final class ForwardRoutes implements AdminRoutes {
    * @param self this node's name
    * @param file configuration file of the instance
    */
-  public ForwardRoutes(String self, ControlNode control, ServeConfig file) {
+  public ForwardRoutes(String self, ControlNodeClient control, ServeConfig file) {
     this.self = self;
     this.control = control;
     this.file = file;
@@ -88,7 +88,7 @@ public final class ForwardRoutes implements AdminRoutes {
   /** Registers the metrics. */
   public void show(Meters meters) {
     meters.addGauge("berth_forwarded_requests", () -> underWay);
-    meters.addGauge("berth_forwarded_requests_limit", () -> MOST);
+    meters.addGauge("berth_forwarded_requests_limit", () -> MAX_CONCURRENT);
     bodies.show(meters);
   }
 
@@ -119,7 +119,7 @@ public final class ForwardRoutes implements AdminRoutes {
    */
   private void declare(RoutingContext context, @Nullable String application) {
     NodeInfo peer = requireControl(context);
-    DeclaredJars jars = new DeclaredJars(context.vertx(), control, file);
+    DeployJarForwarder jars = new DeployJarForwarder(context.vertx(), control, file);
     answer(
         context,
         bodies.use(
@@ -139,11 +139,11 @@ public final class ForwardRoutes implements AdminRoutes {
     if (peer == null || peer.name().equals(self)) {
       throw later(context, NO_CONTROL, "There is no control node now.");
     }
-    if (underWay >= MOST) {
+    if (underWay >= MAX_CONCURRENT) {
       throw later(
           context,
           "too_many_requests",
-          underWay + " requests are being forwarded (expected: at most " + MOST + ")");
+          underWay + " requests are being forwarded (expected: at most " + MAX_CONCURRENT + ")");
     }
     return peer;
   }

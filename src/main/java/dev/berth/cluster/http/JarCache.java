@@ -24,7 +24,7 @@ public final class JarCache {
   private static final Logger LOG = LoggerFactory.getLogger(JarCache.class);
 
   private final JarCatalog here;
-  private final ControlNode control;
+  private final ControlNodeClient control;
   private final String path;
   private Future<Path> last = Future.failedFuture("none"); // the last fetch, pending or complete
 
@@ -34,7 +34,7 @@ public final class JarCache {
    * @param here the fetched jars
    * @param path path of jars on the control node
    */
-  public JarCache(JarCatalog here, ControlNode control, String path) {
+  public JarCache(JarCatalog here, ControlNodeClient control, String path) {
     this.here = here;
     this.control = control;
     this.path = path;
@@ -50,7 +50,8 @@ public final class JarCache {
       Vertx vertx, PeerClient client, List<NodeInfo> others, JarCatalog here, Jar jar) {
     Future<Path> found = Future.failedFuture("no other node");
     for (NodeInfo other : others) {
-      ControlNode node = new ControlNode(vertx, client, () -> other, () -> true, () -> "");
+      ControlNodeClient node =
+          new ControlNodeClient(vertx, client, () -> other, () -> true, () -> "");
       JarCache cache = new JarCache(here, node, JarRoutes.FETCHED);
       found =
           found.recover(
@@ -80,10 +81,10 @@ public final class JarCache {
   Future<Path> get(JarFile jar) {
     return here.find(jar.sha256())
         .compose(there -> there == null ? fetchNext(jar) : Future.succeededFuture(there))
-        .recover(failed -> failed(jar, failed));
+        .recover(failed -> failedFuture(jar, failed));
   }
 
-  private static Future<Path> failed(JarFile jar, Throwable failed) {
+  private static Future<Path> failedFuture(JarFile jar, Throwable failed) {
     String why = PeerClient.why(failed);
     return Future.failedFuture(
         new IOException("jar %s (sha256 %s): %s".formatted(jar.name(), jar.sha256(), why)));

@@ -28,26 +28,26 @@ public final class PeerClient {
   private static final Logger LOG = LoggerFactory.getLogger(PeerClient.class);
 
   /** Timeout of a connection, including its handshake. */
-  static final Duration CONNECT = Duration.ofSeconds(2);
+  static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
 
   /** Idle timeout of a response. */
-  static final Duration ANSWER = Duration.ofSeconds(10);
+  static final Duration RESPONSE_IDLE_TIMEOUT = Duration.ofSeconds(10);
 
   /**
    * Maximum number of connections to one node. A request waits for a free connection for {@link
-   * #CONNECT}.
+   * #CONNECT_TIMEOUT}.
    */
-  static final int MOST_CONNECTIONS = 32;
+  static final int MAX_CONNECTIONS = 32;
 
   /** Maximum number of requests that wait for a connection. */
-  private static final int MOST_WAITING = 256;
+  private static final int MAX_WAITING = 256;
 
   private final HttpClientAgent client;
   private final LinkTls tls;
   private final String cluster;
 
   /** A complete response. */
-  public record Answer(int status, MultiMap headers, Buffer body) {}
+  public record PeerResponse(int status, MultiMap headers, Buffer body) {}
 
   /**
    * Creates a client.
@@ -57,7 +57,7 @@ public final class PeerClient {
    */
   public PeerClient(Vertx vertx, LinkTls tls, String cluster) {
     PoolOptions pool =
-        new PoolOptions().setHttp1MaxSize(MOST_CONNECTIONS).setMaxWaitQueueSize(MOST_WAITING);
+        new PoolOptions().setHttp1MaxSize(MAX_CONNECTIONS).setMaxWaitQueueSize(MAX_WAITING);
     this.tls = tls;
     this.cluster = cluster;
     HttpClientOptions options = new HttpClientOptions().setVerifyHost(false); // names are checked
@@ -89,20 +89,20 @@ public final class PeerClient {
             .setPort(peer.ports().https())
             .setMethod(method)
             .setURI(path)
-            .setConnectTimeout(CONNECT.toMillis())
+            .setConnectTimeout(CONNECT_TIMEOUT.toMillis())
             .setIdleTimeout(patience.toMillis());
     return client
         .request(options)
         .onSuccess(request -> request.exceptionHandler(told -> LOG.debug("{}", name(peer), told)))
-        .compose(request -> admitted(peer, request))
-        .recover(failed -> failed(peer, failed));
+        .compose(request -> requireAdmitted(peer, request))
+        .recover(failed -> failedFuture(peer, failed));
   }
 
   /**
    * Checks the name and role in the certificate. The CA alone does not suffice, because it signs
    * the certificates of all nodes.
    */
-  private Future<HttpClientRequest> admitted(NodeInfo peer, HttpClientRequest request) {
+  private Future<HttpClientRequest> requireAdmitted(NodeInfo peer, HttpClientRequest request) {
     HttpConnection connection = request.connection();
     String stranger = tls.refusal(connection.sslSession(), cluster, peer.name(), peer.role());
     if (stranger == null) {
@@ -131,12 +131,12 @@ public final class PeerClient {
               return request
                   .send()
                   .map(HttpClientResponse::pause)
-                  .recover(failed -> failed(peer, failed));
+                  .recover(failed -> failedFuture(peer, failed));
             });
   }
 
   /** Returns a failure whose message contains the node's name. */
-  static <T> Future<T> failed(NodeInfo peer, Throwable failed) {
+  static <T> Future<T> failedFuture(NodeInfo peer, Throwable failed) {
     return Future.failedFuture(new IOException(name(peer) + ": " + why(failed)));
   }
 
@@ -150,8 +150,8 @@ public final class PeerClient {
   }
 
   /** Reads a complete response. Fails when it exceeds a size in bytes. */
-  static Future<Answer> whole(HttpClientResponse response, int mostBytes) {
-    Promise<Answer> whole = Promise.promise();
+  static Future<PeerResponse> whole(HttpClientResponse response, int mostBytes) {
+    Promise<PeerResponse> whole = Promise.promise();
     Buffer body = Buffer.buffer();
     response
         .handler(
@@ -165,7 +165,9 @@ public final class PeerClient {
             })
         .exceptionHandler(whole::tryFail)
         .endHandler(
-            end -> whole.tryComplete(new Answer(response.statusCode(), response.headers(), body)))
+            end ->
+                whole.tryComplete(
+                    new PeerResponse(response.statusCode(), response.headers(), body)))
         .resume();
     return whole.future();
   }

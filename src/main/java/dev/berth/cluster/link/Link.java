@@ -44,34 +44,34 @@ public final class Link {
   private static final Logger LOG = LoggerFactory.getLogger(Link.class);
 
   /** The owner of a link. Called on the link's loop. */
-  public interface Owner {
+  public interface LinkOwner {
     /**
      * Handles one read of the socket, which is a sign of life even without a complete frame.
      *
      * @param frames complete frames of this read, in order; the owner may retain them
      */
-    void read(List<Buffer> frames);
+    void onFrames(List<Buffer> frames);
 
     /** Notifies the owner of the end. Called once; no other call follows. */
-    void ended(String reason);
+    void onEnded(String reason);
 
     /** Notifies the owner that all written frames are about to be flushed. */
-    default void flushing() {}
+    default void onFlush() {}
 
     /**
      * Notifies the owner that the kernel accepted some bytes: {@link Link#unwritten} has decreased.
      */
-    default void written() {}
+    default void onWritten() {}
   }
 
   /** Frames that wait for the socket. Short parts are copied into one buffer. */
-  private static final class Unsent {
+  private static final class UnsentFrames {
     private final List<ByteBuf> parts = new ArrayList<>(1);
     private int earlier; // bytes of all parts except the last
     private ByteBuf last;
     private Buffer out; // wraps the last part
 
-    Unsent(int expected) {
+    UnsentFrames(int expected) {
       last = Unpooled.buffer(expected);
       out = BufferInternal.buffer(last);
       parts.add(last);
@@ -95,20 +95,20 @@ public final class Link {
   private static final int SHORT = 256;
 
   /** Maximum initial capacity in bytes. A tick is expected to write as much as the previous one. */
-  private static final int MOST_EXPECTED = 64 * 1024;
+  private static final int MAX_EXPECTED_BYTES = 64 * 1024;
 
   private final ContextInternal loop;
   private final int maxFrameBytes;
-  private final InFlight inFlight;
-  private final Owner owner;
-  private final Frames frames;
+  private final InFlightBytes inFlight;
+  private final LinkOwner owner;
+  private final FrameDecoder frames;
   private final Runnable flush = this::flush;
 
   private @Nullable NetSocketInternal socket; // null while WAITING
   private List<Buffer> received = new ArrayList<>();
   private @Nullable String malformed;
-  private Unsent first = new Unsent(0);
-  private Unsent rest = new Unsent(0);
+  private UnsentFrames first = new UnsentFrames(0);
+  private UnsentFrames rest = new UnsentFrames(0);
   private int counted; // this link's bytes in inFlight
   private boolean flushing; // a flush task is scheduled
   private boolean open;
@@ -121,12 +121,12 @@ public final class Link {
    * @param loop event loop of the link and of its socket
    * @param maxFrameBytes limit for both directions, without the length
    */
-  public Link(ContextInternal loop, int maxFrameBytes, InFlight inFlight, Owner owner) {
+  public Link(ContextInternal loop, int maxFrameBytes, InFlightBytes inFlight, LinkOwner owner) {
     this.loop = loop;
     this.maxFrameBytes = maxFrameBytes;
     this.inFlight = inFlight;
     this.owner = owner;
-    this.frames = new Frames(maxFrameBytes);
+    this.frames = new FrameDecoder(maxFrameBytes);
   }
 
   /** Moves the link from WAITING to GREETING. If the link has ended, the socket is closed. */
@@ -140,7 +140,7 @@ public final class Link {
     socket = own;
     own.messageHandler(this::received);
     own.readCompletionHandler(complete -> read());
-    own.exceptionHandler(failed -> failure = TlsFailure.said(failed));
+    own.exceptionHandler(failed -> failure = TlsFailure.describe(failed));
     own.closeHandler(closed -> end(failure));
     flushSoon();
   }
@@ -184,7 +184,7 @@ public final class Link {
     if (ended) {
       return;
     }
-    if (append(first, bodyless(payload), InFlight.OWN_ROOM) == NOT_SENT) {
+    if (append(first, bodyless(payload), InFlightBytes.OWN_ROOM) == NOT_SENT) {
       end("the peer does not read");
     }
   }
@@ -207,22 +207,22 @@ public final class Link {
     };
   }
 
-  private int append(Unsent to, Function<Buffer, @Nullable Buffer> payload, int room) {
+  private int append(UnsentFrames to, Function<Buffer, @Nullable Buffer> payload, int room) {
     int start = to.last.writerIndex();
     boolean fits = false;
     try {
       to.out.appendInt(0);
       Buffer body = payload.apply(to.out);
       int length =
-          to.last.writerIndex() - start - Frames.LENGTH + (body == null ? 0 : body.length());
+          to.last.writerIndex() - start - FrameDecoder.LENGTH + (body == null ? 0 : body.length());
       if (length > maxFrameBytes) {
         throw new IllegalArgumentException(
             "frame: %d bytes (expected: at most %d)".formatted(length, maxFrameBytes));
       }
       to.out.setInt(start, length);
-      fits = inFlight.tryAdd(Frames.LENGTH + length, room);
+      fits = inFlight.tryAdd(FrameDecoder.LENGTH + length, room);
       if (fits) {
-        counted += Frames.LENGTH + length;
+        counted += FrameDecoder.LENGTH + length;
         if (body != null) {
           to.add(body);
         }
@@ -250,11 +250,11 @@ public final class Link {
       return;
     }
     List<ByteBuf> all = first.parts;
-    first = new Unsent(0);
+    first = new UnsentFrames(0);
     if (open && rest.length() > 0) {
       all.addAll(rest.parts);
-      rest = new Unsent(Math.min(rest.last.readableBytes(), MOST_EXPECTED));
-      owner.flushing();
+      rest = new UnsentFrames(Math.min(rest.last.readableBytes(), MAX_EXPECTED_BYTES));
+      owner.onFlush();
     }
     Objects.requireNonNull(socket)
         .writeMessage(Unpooled.wrappedBuffer(all.toArray(ByteBuf[]::new)))
@@ -270,7 +270,7 @@ public final class Link {
     if (failed != null) {
       end(Objects.toString(failed.getMessage(), failure));
     } else {
-      owner.written();
+      owner.onWritten();
     }
   }
 
@@ -291,7 +291,7 @@ public final class Link {
       return;
     }
     try {
-      owner.read(whole);
+      owner.onFrames(whole);
     } catch (RuntimeException broken) {
       LOG.error("link: message not handled", broken);
       end("message not handled: " + broken);
@@ -315,9 +315,9 @@ public final class Link {
     if (socket != null) {
       close(socket);
     }
-    owner.ended(reason);
-    first = new Unsent(0);
-    rest = new Unsent(0);
+    owner.onEnded(reason);
+    first = new UnsentFrames(0);
+    rest = new UnsentFrames(0);
   }
 
   /**
@@ -346,7 +346,7 @@ public final class Link {
   public List<Buffer> unsent() {
     List<Buffer> whole = new ArrayList<>();
     ByteBuf all = Unpooled.wrappedBuffer(rest.parts.toArray(ByteBuf[]::new));
-    new Frames(maxFrameBytes).take(all, whole);
+    new FrameDecoder(maxFrameBytes).take(all, whole);
     return whole;
   }
 

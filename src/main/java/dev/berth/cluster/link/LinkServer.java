@@ -66,11 +66,11 @@ public final class LinkServer {
     NetServer server = loop.owner().createNetServer(tls.secured(new NetServerOptions()));
     servers.add(server);
     tls.renewServer(server::updateSSLOptions);
-    return server.connectHandler(accepted).exceptionHandler(this::refused);
+    return server.connectHandler(accepted).exceptionHandler(this::onHandshakeFailed);
   }
 
-  private void refused(Throwable failed) {
-    String why = TlsFailure.said(failed);
+  private void onHandshakeFailed(Throwable failed) {
+    String why = TlsFailure.describe(failed);
     // A connection that closes silently is a probe of the port. A refused node retries each second,
     // so that a repeated reason is logged at debug level.
     boolean known = TlsFailure.cause(failed) instanceof ClosedChannelException || why.equals(said);

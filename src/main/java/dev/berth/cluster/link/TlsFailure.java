@@ -25,7 +25,7 @@ public final class TlsFailure {
    * Returns the difference between the two peers; for a failure without relation to TLS its own
    * message.
    */
-  public static String said(Throwable failed) {
+  public static String describe(Throwable failed) {
     Throwable cause = cause(failed);
     String told = Objects.requireNonNullElse(cause.getMessage(), cause.toString());
     String upper = told.toUpperCase(Locale.ROOT);

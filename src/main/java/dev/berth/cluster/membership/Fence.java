@@ -8,22 +8,22 @@ import org.jspecify.annotations.Nullable;
  * compares the nodes' authorities by {@link StateGuard}.
  */
 public final class Fence {
-  private @Nullable Authority seen;
+  private @Nullable ClusterEpoch seen;
 
   /** Returns the newest authority seen; null before any. */
-  public @Nullable Authority seen() {
+  public @Nullable ClusterEpoch seen() {
     return seen;
   }
 
   /** Records an authority. Never called for an authority that {@link #refuses} rejects. */
-  public void saw(Authority authority) {
+  public void record(ClusterEpoch authority) {
     seen = seen == null ? authority : seen.newest(authority);
   }
 
   /**
    * Returns the reason why a controller with this authority is rejected; null when it is accepted.
    */
-  public @Nullable String refuses(Authority authority) {
+  public @Nullable String refuses(ClusterEpoch authority) {
     return seen == null ? null : authority.behind(seen);
   }
 }

@@ -20,14 +20,14 @@ public final class Handshake {
    * @param seen newest authority that commanded the node; null for none
    * @param runs applications with replicas on the node, with their revisions, for display
    */
-  public record Hello(
+  public record HandshakeHello(
       int version,
       int messages,
       String cluster,
       NodeInfo node,
       long registration,
       boolean leaving,
-      @Nullable Authority seen,
+      @Nullable ClusterEpoch seen,
       List<String> runs) {}
 
   /**
@@ -37,7 +37,8 @@ public final class Handshake {
    * @param fresh whether the registration is new. The controller then knows none of the process's
    *     replicas, and the process stops them
    */
-  public record Welcome(Authority authority, String controller, long registration, boolean fresh) {}
+  public record Welcome(
+      ClusterEpoch authority, String controller, long registration, boolean fresh) {}
 
   /**
    * Sent by the controller to a node that is not admitted. The node retries, because a later HELLO
@@ -45,7 +46,7 @@ public final class Handshake {
    *
    * @param reason the difference, in one line
    */
-  public record Refused(String reason) {}
+  public record HandshakeRefused(String reason) {}
 
   private Handshake() {}
 }

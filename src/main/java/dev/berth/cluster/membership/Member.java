@@ -5,10 +5,10 @@ package dev.berth.cluster.membership;
  *
  * @param registration number of this process until it is lost; compared for equality only
  */
-public record Member(NodeInfo node, long registration, State state) {
+public record Member(NodeInfo node, long registration, MemberState state) {
 
   /** The state of a member, for placement. If several apply, the first in this order. */
-  public enum State {
+  public enum MemberState {
     /** The node was silent for too long, and is not lost yet. */
     SUSPECTED,
     /** The node finishes its requests and accepts nothing new. */

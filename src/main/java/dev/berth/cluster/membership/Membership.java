@@ -1,21 +1,21 @@
 package dev.berth.cluster.membership;
 
-import dev.berth.cluster.membership.Handshake.Hello;
+import dev.berth.cluster.membership.Handshake.HandshakeHello;
 import dev.berth.cluster.membership.Handshake.Welcome;
-import dev.berth.cluster.membership.MemberAction.Commit;
-import dev.berth.cluster.membership.MemberAction.Dial;
-import dev.berth.cluster.membership.MemberAction.End;
-import dev.berth.cluster.membership.MemberAction.Farewell;
-import dev.berth.cluster.membership.MemberAction.Gone;
-import dev.berth.cluster.membership.MemberAction.Greet;
-import dev.berth.cluster.membership.MemberAction.Leaves;
-import dev.berth.cluster.membership.MemberAction.Left;
-import dev.berth.cluster.membership.MemberAction.Lost;
-import dev.berth.cluster.membership.MemberAction.Refuse;
-import dev.berth.cluster.membership.MemberAction.Register;
+import dev.berth.cluster.membership.MemberAction.CommitRemoval;
+import dev.berth.cluster.membership.MemberAction.ConfirmLeave;
+import dev.berth.cluster.membership.MemberAction.EndLink;
+import dev.berth.cluster.membership.MemberAction.MemberLeaving;
+import dev.berth.cluster.membership.MemberAction.NodeRemoved;
+import dev.berth.cluster.membership.MemberAction.ProbePort;
+import dev.berth.cluster.membership.MemberAction.PublishMembers;
+import dev.berth.cluster.membership.MemberAction.RefuseHello;
+import dev.berth.cluster.membership.MemberAction.RegisterNode;
+import dev.berth.cluster.membership.MemberAction.RemovedAsLeft;
+import dev.berth.cluster.membership.MemberAction.RemovedAsLost;
+import dev.berth.cluster.membership.MemberAction.SendWelcome;
 import dev.berth.cluster.membership.MemberAction.StandBy;
-import dev.berth.cluster.membership.MemberAction.Suspect;
-import dev.berth.cluster.membership.MemberAction.Tell;
+import dev.berth.cluster.membership.MemberAction.SuspicionChanged;
 import dev.berth.cluster.membership.MembershipStatus.NodeStatus;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -60,25 +60,26 @@ public final class Membership {
   public static final long COME_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   /** Maximum number of nodes; more are refused. */
-  static final int MOST_NODES = 1_000;
+  static final int MAX_NODES = 1_000;
 
   /** Additional silence before removal while the controller may be partitioned, in nanoseconds. */
   public static final long HOLD_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private final MembershipRules rules;
-  private final Supplier<Authority> authority;
+  private final Supplier<ClusterEpoch> authority;
   private final StateGuard guard;
-  private final Map<String, KnownNode> nodes = new LinkedHashMap<>(); // by name
-  private final Map<Long, KnownNode> byLink = new HashMap<>(); // members with a link
-  private final Map<String, Joining> joining = new HashMap<>(); // HELLOs being committed, by name
+  private final Map<String, NodeRecord> nodes = new LinkedHashMap<>(); // by name
+  private final Map<Long, NodeRecord> byLink = new HashMap<>(); // members with a link
+  private final Map<String, PendingJoin> joining =
+      new HashMap<>(); // HELLOs being committed, by name
   private final Set<String> cordoned = new HashSet<>(); // names, also of absent nodes
   private final List<MemberAction> actions = new ArrayList<>(); // of the current step
-  private Members told = Members.NONE;
+  private MemberList told = MemberList.NONE;
   private long sweptNanos;
   private boolean cutOff; // result of the last sweep
 
   /** A HELLO whose registration is being committed. */
-  private record Joining(Hello hello, long link) {}
+  private record PendingJoin(HandshakeHello hello, long link) {}
 
   /**
    * @param authority of this controller, which only rises
@@ -86,8 +87,8 @@ public final class Membership {
    */
   public Membership(
       MembershipRules rules,
-      Supplier<Authority> authority,
-      Predicate<Authority> includes,
+      Supplier<ClusterEpoch> authority,
+      Predicate<ClusterEpoch> includes,
       long nowNanos) {
     this.rules = rules;
     this.authority = authority;
@@ -96,7 +97,7 @@ public final class Membership {
   }
 
   /** Starts with the registered processes. Each has {@link #COME_NANOS} to send HELLO. */
-  public List<MemberAction> start(Collection<Registered> known) {
+  public List<MemberAction> start(Collection<NodeRegistration> known) {
     expect(known);
     return done();
   }
@@ -104,7 +105,7 @@ public final class Membership {
   // --- joining ---
 
   /** Handles a HELLO. {@code stranger} is the reason why the certificate differs, or null. */
-  public List<MemberAction> hello(long link, Hello hello, @Nullable String stranger) {
+  public List<MemberAction> onHello(long link, HandshakeHello hello, @Nullable String stranger) {
     String refused = rules.refuses(hello, stranger);
     if (refused == null) {
       refused = fenced(hello.seen());
@@ -113,7 +114,7 @@ public final class Membership {
       refused = welcome(link, hello);
     }
     if (refused != null) {
-      actions.add(new Refuse(link, hello.node().name(), refused));
+      actions.add(new RefuseHello(link, hello.node().name(), refused));
     }
     return done();
   }
@@ -121,7 +122,7 @@ public final class Membership {
   /**
    * Refuses the node if the controller stands by, which also begins when a node saw a newer state.
    */
-  private @Nullable String fenced(@Nullable Authority seen) {
+  private @Nullable String fenced(@Nullable ClusterEpoch seen) {
     String before = guard.standsBy();
     String refused = guard.refuses(seen);
     String now = guard.standsBy();
@@ -140,11 +141,11 @@ public final class Membership {
   }
 
   /** Returns why the node is refused; null when it is greeted or its registration is proposed. */
-  private @Nullable String welcome(long link, Hello hello) {
+  private @Nullable String welcome(long link, HandshakeHello hello) {
     String name = hello.node().name();
     String process = hello.node().process();
-    KnownNode known = nodes.get(name);
-    Joining before = joining.get(name);
+    NodeRecord known = nodes.get(name);
+    PendingJoin before = joining.get(name);
     if (known != null && known.who.process().equals(process) && known.ending == null) {
       greet(known, link, hello);
       return null;
@@ -153,61 +154,61 @@ public final class Membership {
       return "node %s: previous process still registered (expected: retry after it is lost)"
           .formatted(name);
     }
-    if (before == null && nodes.size() + joining.size() >= MOST_NODES) {
-      return "nodes: %d (expected: fewer)".formatted(MOST_NODES);
+    if (before == null && nodes.size() + joining.size() >= MAX_NODES) {
+      return "nodes: %d (expected: fewer)".formatted(MAX_NODES);
     }
     if (before == null && hello.leaving()) {
-      actions.add(new Farewell(link));
+      actions.add(new ConfirmLeave(link));
       return null;
     }
-    joining.put(name, new Joining(hello, link));
+    joining.put(name, new PendingJoin(hello, link));
     if (before == null) {
-      actions.add(new Register(name, process));
+      actions.add(new RegisterNode(name, process));
     } else {
       endLink(before.link, "it connected again");
     }
     return null;
   }
 
-  private void greet(KnownNode node, long link, Hello hello) {
+  private void greet(NodeRecord node, long link, HandshakeHello hello) {
     endLink(node.link, "it connected again");
     byLink.put(link, node);
     node.link = link;
     node.told = false;
     node.info = hello.node();
-    hear(node);
+    recordContact(node);
     boolean fresh = hello.registration() != node.who.number();
     Welcome welcome = new Welcome(authority.get(), rules.node(), node.who.number(), fresh);
-    actions.add(new Greet(link, welcome, member(node)));
+    actions.add(new SendWelcome(link, welcome, member(node)));
     if (hello.leaving()) {
       leave(node);
     }
   }
 
   /** Handles the result of a registration, which {@code known} contains if it was committed. */
-  public List<MemberAction> registered(String name, Collection<Registered> known) {
-    Joining joined = joining.remove(name);
+  public List<MemberAction> onRegisterResult(String name, Collection<NodeRegistration> known) {
+    PendingJoin joined = joining.remove(name);
     expect(known);
     if (joined != null) {
-      KnownNode node = nodes.get(name);
+      NodeRecord node = nodes.get(name);
       if (node != null && node.who.process().equals(joined.hello.node().process())) {
         greet(node, joined.link, joined.hello);
       } else {
         String reason = "registration: not committed (expected: retry)";
-        actions.add(new Refuse(joined.link, name, reason));
+        actions.add(new RefuseHello(joined.link, name, reason));
       }
     }
     return done();
   }
 
   /** Adds processes. An earlier process of the controller's own node has ended: this one runs. */
-  private void expect(Collection<Registered> known) {
-    for (Registered who : known) {
-      KnownNode node = new KnownNode(who);
+  private void expect(Collection<NodeRegistration> known) {
+    for (NodeRegistration who : known) {
+      NodeRecord node = new NodeRecord(who);
       if (nodes.putIfAbsent(who.name(), node) == null
           && who.name().equals(rules.node())
           && !isSelf(who)) {
-        end(node, new Lost(who, "its node runs another process"));
+        end(node, new RemovedAsLost(who, "its node runs another process"));
       }
     }
   }
@@ -215,35 +216,35 @@ public final class Membership {
   // --- links ---
 
   /** Handles any message, before the method of its type. A link without a member is closed. */
-  public List<MemberAction> heard(long link) {
-    KnownNode node = byLink.get(link);
+  public List<MemberAction> onMessage(long link) {
+    NodeRecord node = byLink.get(link);
     if (node == null) {
-      actions.add(new End(link, "not from a member (expected: HELLO, then WELCOME)"));
+      actions.add(new EndLink(link, "not from a member (expected: HELLO, then WELCOME)"));
     } else {
-      hear(node);
+      recordContact(node);
     }
     return done();
   }
 
-  private void hear(KnownNode node) {
-    node.hear();
+  private void recordContact(NodeRecord node) {
+    node.recordContact();
     if (node.suspected) {
       node.suspected = false;
-      actions.add(new Suspect(member(node), false));
+      actions.add(new SuspicionChanged(member(node), false));
     }
   }
 
-  /** Handles an inventory; {@link #taken} then reports its result. */
-  public void told(long link) {
-    KnownNode node = byLink.get(link);
+  /** Handles an inventory; {@link #onInventoryResult} then reports its result. */
+  public void onInventory(long link) {
+    NodeRecord node = byLink.get(link);
     if (node != null) {
       node.told = true;
     }
   }
 
   /** Handles the controller's result: the inventory was applied ({@code fit}) or rejected. */
-  public void taken(long link, boolean fit) {
-    KnownNode node = byLink.get(link);
+  public void onInventoryResult(long link, boolean fit) {
+    NodeRecord node = byLink.get(link);
     if (node != null) {
       node.told &= fit;
       node.untoldNanos = fit ? 0 : node.untoldNanos;
@@ -251,8 +252,8 @@ public final class Membership {
   }
 
   /** Handles a member's heartbeat. */
-  public void beat(long link, Set<String> unreachable, long pausedMillis) {
-    KnownNode node = byLink.get(link);
+  public void onHeartbeat(long link, Set<String> unreachable, long pausedMillis) {
+    NodeRecord node = byLink.get(link);
     if (node != null) {
       node.unreachable = unreachable;
       node.pausedMillis = pausedMillis > 0 ? pausedMillis : node.pausedMillis;
@@ -260,38 +261,38 @@ public final class Membership {
   }
 
   /** Handles a closed link: silence begins, and the node's port is dialled. */
-  public List<MemberAction> closed(long link) {
+  public List<MemberAction> onLinkClosed(long link) {
     joining.values().removeIf(each -> each.link == link);
-    KnownNode node = byLink.remove(link);
+    NodeRecord node = byLink.remove(link);
     if (node != null) {
-      node.link = KnownNode.NO_LINK;
-      dial(node);
+      node.link = NodeRecord.NO_LINK;
+      probe(node);
     }
     return done();
   }
 
   private void endLink(long link, String reason) {
-    if (link != KnownNode.NO_LINK) {
+    if (link != NodeRecord.NO_LINK) {
       byLink.remove(link);
-      actions.add(new End(link, reason));
+      actions.add(new EndLink(link, reason));
     }
   }
 
-  private void dial(KnownNode node) {
+  private void probe(NodeRecord node) {
     NodeInfo info = node.info;
     if (info != null && node.ending == null && !node.isDialled && !isSelf(node.who)) {
       node.isDialled = true;
-      actions.add(new Dial(node.who, info.host(), info.ports().data()));
+      actions.add(new ProbePort(node.who, info.host(), info.ports().data()));
     }
   }
 
   /** Handles the result of a dial. {@code refused}: no process listens on the port. */
-  public List<MemberAction> dialled(Registered who, boolean refused) {
-    KnownNode node = nodes.get(who.name());
+  public List<MemberAction> onProbeResult(NodeRegistration who, boolean refused) {
+    NodeRecord node = nodes.get(who.name());
     if (node != null && node.who.equals(who)) {
       node.isDialled = false;
       if (refused && (!node.hasLink() || node.suspected)) {
-        end(node, new Lost(who, "connection refused"));
+        end(node, new RemovedAsLost(who, "connection refused"));
       }
     }
     return done();
@@ -306,25 +307,27 @@ public final class Membership {
     guard.pass(nanos);
     nodes.values().forEach(each -> each.sweep(nanos));
     cutOff = mayBeCutOff();
-    nodes.values().forEach(this::look);
+    nodes.values().forEach(this::checkSilence);
     return done();
   }
 
-  private void look(KnownNode node) {
+  private void checkSilence(NodeRecord node) {
     boolean came = node.info != null;
     long overdue = node.silentNanos - (came ? rules.timeoutNanos() : comeNanos());
     if (overdue > 0 && came && !node.suspected) {
       node.suspected = true;
-      actions.add(new Suspect(member(node), true));
+      actions.add(new SuspicionChanged(member(node), true));
     }
     if (overdue > (came && cutOff ? HOLD_NANOS : 0)) {
       long millis = TimeUnit.NANOSECONDS.toMillis(node.silentNanos);
-      end(node, new Lost(node.who, "silent for " + millis + " ms"));
+      end(node, new RemovedAsLost(node.who, "silent for " + millis + " ms"));
     } else if (came && node.untoldNanos > comeNanos()) {
-      end(node, new Lost(node.who, "it does not send its inventory")); // a recovery waits for it
+      end(
+          node,
+          new RemovedAsLost(node.who, "it does not send its inventory")); // a recovery waits for it
     }
     if (!node.hasLink() || node.suspected) {
-      dial(node);
+      probe(node);
     }
     commit(node);
   }
@@ -341,7 +344,7 @@ public final class Membership {
     int others = 0;
     int silent = 0;
     boolean due = false;
-    for (KnownNode each : nodes.values()) {
+    for (NodeRecord each : nodes.values()) {
       if (each.info != null && !isSelf(each.who) && each.ending == null) {
         others++;
         silent += each.silentNanos > rules.timeoutNanos() / 2 ? 1 : 0;
@@ -354,26 +357,26 @@ public final class Membership {
   // --- departure ---
 
   /** Handles LEAVING from a node. */
-  public List<MemberAction> leaving(long link) {
-    KnownNode node = byLink.get(link);
+  public List<MemberAction> onLeaving(long link) {
+    NodeRecord node = byLink.get(link);
     if (node != null) {
       leave(node);
     }
     return done();
   }
 
-  private void leave(KnownNode node) {
+  private void leave(NodeRecord node) {
     if (!node.leaving) {
       node.leaving = true;
-      actions.add(new Leaves(member(node)));
+      actions.add(new MemberLeaving(member(node)));
     }
   }
 
   /** Removes a leaving node, which has no replicas left. */
-  public List<MemberAction> gone(String name) {
-    KnownNode node = nodes.get(name);
+  public List<MemberAction> onNodeDrained(String name) {
+    NodeRecord node = nodes.get(name);
     if (node != null && node.leaving) {
-      end(node, new Left(node.who));
+      end(node, new RemovedAsLeft(node.who));
     }
     return done();
   }
@@ -390,23 +393,23 @@ public final class Membership {
   // --- removal ---
 
   /** Decides a removal. The controller's own node is never lost. */
-  private void end(KnownNode node, Gone how) {
-    if (node.ending == null && (how instanceof Left || !isSelf(node.who))) {
+  private void end(NodeRecord node, NodeRemoved how) {
+    if (node.ending == null && (how instanceof RemovedAsLeft || !isSelf(node.who))) {
       node.ending = how;
       commit(node);
     }
   }
 
-  private void commit(KnownNode node) {
+  private void commit(NodeRecord node) {
     if (node.ending != null && !node.isCommitted && guard.standsBy() == null) {
       node.isCommitted = true;
-      actions.add(new Commit(node.ending));
+      actions.add(new CommitRemoval(node.ending));
     }
   }
 
   /** Handles the result of a removal's commit. The next sweep repeats a failed proposal. */
-  public List<MemberAction> ended(Registered who, boolean committed) {
-    KnownNode node = nodes.get(who.name());
+  public List<MemberAction> onRemovalResult(NodeRegistration who, boolean committed) {
+    NodeRecord node = nodes.get(who.name());
     if (node != null && node.who.equals(who)) {
       node.isCommitted = false;
       if (committed) {
@@ -417,12 +420,12 @@ public final class Membership {
     return done();
   }
 
-  private void announce(KnownNode node, Gone gone) {
-    if (gone instanceof Lost lost) {
+  private void announce(NodeRecord node, NodeRemoved gone) {
+    if (gone instanceof RemovedAsLost lost) {
       endLink(node.link, "lost: " + lost.reason());
     } else if (node.hasLink()) {
       byLink.remove(node.link);
-      actions.add(new Farewell(node.link));
+      actions.add(new ConfirmLeave(node.link));
     }
     actions.add(gone);
   }
@@ -437,9 +440,9 @@ public final class Membership {
     List<Member> now =
         nodes.values().stream().filter(each -> each.info != null).map(this::member).toList();
     if (guard.standsBy() == null && awaited().isEmpty() && !now.equals(told.list())) {
-      Authority own = authority.get();
-      told = new Members(own.generation(), own.term(), told.count() + 1, now);
-      actions.add(new Tell(told));
+      ClusterEpoch own = authority.get();
+      told = new MemberList(own.generation(), own.term(), told.count() + 1, now);
+      actions.add(new PublishMembers(told));
     }
     List<MemberAction> all = List.copyOf(actions);
     actions.clear();
@@ -447,7 +450,7 @@ public final class Membership {
   }
 
   /** Returns the last published list. */
-  public Members members() {
+  public MemberList members() {
     return told;
   }
 
@@ -460,9 +463,9 @@ public final class Membership {
    * Returns why operators' requests are refused, or null. Either the controller stands by, or it
    * has no other nodes and nodes of another cluster connect.
    */
-  public @Nullable String closed() {
+  public @Nullable String closedReason() {
     boolean alone = nodes.values().stream().allMatch(each -> isSelf(each.who));
-    return guard.closed(alone);
+    return guard.closedReason(alone);
   }
 
   /** Returns the current status. */
@@ -473,7 +476,7 @@ public final class Membership {
         came, awaited(), cutOff, guard.standsBy(), guard.strangers() != null);
   }
 
-  private NodeStatus status(KnownNode node) {
+  private NodeStatus status(NodeRecord node) {
     List<String> unreachableFrom =
         nodes.values().stream()
             .filter(each -> each.unreachable.contains(node.who.name()))
@@ -490,11 +493,11 @@ public final class Membership {
         .toList();
   }
 
-  private Member member(KnownNode node) {
+  private Member member(NodeRecord node) {
     return node.member(cordoned.contains(node.who.name()));
   }
 
-  private boolean isSelf(Registered who) {
+  private boolean isSelf(NodeRegistration who) {
     return who.name().equals(rules.node()) && who.process().equals(rules.process());
   }
 }

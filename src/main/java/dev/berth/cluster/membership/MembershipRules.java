@@ -1,6 +1,6 @@
 package dev.berth.cluster.membership;
 
-import dev.berth.cluster.membership.Handshake.Hello;
+import dev.berth.cluster.membership.Handshake.HandshakeHello;
 import dev.berth.protocol.wire.WireCodec;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,14 +32,14 @@ public record MembershipRules(
    * Maximum length of a node's information, in characters. All nodes receive the whole list; for 1
    * 000 nodes it takes a quarter of a message.
    */
-  private static final int MOST_CHARS = 4_096;
+  private static final int MAX_NODE_CHARS = 4_096;
 
   /**
    * Returns the reason why a node is refused; null when it is admitted.
    *
    * @param stranger reason why the certificate does not match the node; null when it matches
    */
-  @Nullable String refuses(Hello hello, @Nullable String stranger) {
+  @Nullable String refuses(HandshakeHello hello, @Nullable String stranger) {
     String name = hello.node().name();
     List<String> wrong = new ArrayList<>();
     if (hello.version() != Handshake.VERSION) {
@@ -53,8 +53,8 @@ public record MembershipRules(
       wrong.add("name: %.80s (expected: %s)".formatted(name, NAME));
     }
     int length = hello.node().toString().length();
-    if (length > MOST_CHARS) {
-      wrong.add("node: %d characters (expected: at most %d)".formatted(length, MOST_CHARS));
+    if (length > MAX_NODE_CHARS) {
+      wrong.add("node: %d characters (expected: at most %d)".formatted(length, MAX_NODE_CHARS));
     }
     if (!hello.cluster().equals(cluster)) {
       wrong.add("cluster: %.80s (expected: %s)".formatted(hello.cluster(), cluster));

@@ -21,7 +21,7 @@ public record NodeInfo(
     @Nullable String zone,
     Map<String, String> labels,
     String host,
-    Ports ports) {
+    NodePorts ports) {
 
   /**
    * TCP ports.
@@ -30,7 +30,7 @@ public record NodeInfo(
    * @param https port of the admin server and the jars, for other nodes
    * @param http port for clients
    */
-  public record Ports(int data, int https, int http) {}
+  public record NodePorts(int data, int https, int http) {}
 
   public NodeInfo {
     labels = Map.copyOf(labels);

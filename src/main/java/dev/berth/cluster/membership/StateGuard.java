@@ -10,20 +10,20 @@ import org.jspecify.annotations.Nullable;
  * to the membership's thread.
  */
 final class StateGuard {
-  private final Supplier<Authority> authority;
-  private final Predicate<Authority> includes;
+  private final Supplier<ClusterEpoch> authority;
+  private final Predicate<ClusterEpoch> includes;
   private @Nullable String standsBy; // reason; null while the controller commands
   private String strangers = ""; // refusal of the last node of another cluster id
   private long strangerNanos = Membership.COME_NANOS; // time since its HELLO
 
-  StateGuard(Supplier<Authority> authority, Predicate<Authority> includes) {
+  StateGuard(Supplier<ClusterEpoch> authority, Predicate<ClusterEpoch> includes) {
     this.authority = authority;
     this.includes = includes;
   }
 
   /** Returns the reason why a node that has seen this authority is refused; null when it is not. */
-  @Nullable String refuses(@Nullable Authority seen) {
-    Authority own = authority.get();
+  @Nullable String refuses(@Nullable ClusterEpoch seen) {
+    ClusterEpoch own = authority.get();
     String behind = seen == null ? null : own.behind(seen);
     if (seen != null && !seen.clusterId().equals(own.clusterId())) {
       strangers = String.valueOf(behind);
@@ -66,11 +66,11 @@ final class StateGuard {
   }
 
   /**
-   * Returns the reason as {@link Membership#closed}.
+   * Returns the reason as {@link Membership#onLinkClosed}.
    *
    * @param alone whether the cluster has no other node
    */
-  @Nullable String closed(boolean alone) {
+  @Nullable String closedReason(boolean alone) {
     if (standsBy != null) {
       return "the controller stands by: " + standsBy;
     }

@@ -27,7 +27,7 @@ final class DesiredStateMachine extends BaseStateMachine {
    */
   final CompletableFuture<Void> broken = new CompletableFuture<>();
 
-  private volatile AgreedState agreed = new AgreedState(DesiredState.EMPTY);
+  private volatile ReplicatedState agreed = new ReplicatedState(DesiredState.EMPTY);
   private Path folder = Path.of(""); // of the log, after its open
   private long marked; // lower bound of the marker's index
   private TermIndex whole = TermIndex.INITIAL_VALUE; // entry before the first pending part
@@ -41,8 +41,8 @@ final class DesiredStateMachine extends BaseStateMachine {
       throws IOException {
     super.initialize(server, group, storage);
     folder = storage.getStorageDir().getRoot().toPath();
-    marked = LogFiles.marked(folder);
-    agreed = new AgreedState(snapshots.open(storage));
+    marked = LogFiles.readMarker(folder);
+    agreed = new ReplicatedState(snapshots.open(storage));
     if (snapshots.getLatestSnapshot() != null) {
       setLastAppliedTermIndex(snapshots.getLatestSnapshot().getTermIndex());
     }

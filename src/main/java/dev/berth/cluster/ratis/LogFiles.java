@@ -54,7 +54,7 @@ final class LogFiles {
   }
 
   /** Returns the index in the marker; -1 without one. */
-  static long marked(Path group) throws IOException {
+  static long readMarker(Path group) throws IOException {
     Path marker = group.resolve(MARKER);
     return Files.exists(marker) ? StateStoreRecords.number(Files.readAllBytes(marker)) : -1;
   }
@@ -74,14 +74,15 @@ final class LogFiles {
     for (Path snapshot : Snapshots.matching(group.resolve("sm"), SNAPSHOT_REGEX)) {
       last = Math.max(last, getTermIndexFromSnapshotFile(snapshot.toFile()).getIndex());
     }
-    long applied = marked(group);
+    long applied = readMarker(group);
     List<Path> segments = Snapshots.matching(group.resolve("current"), Snapshots.SEGMENT);
     for (Path file : segments) {
       LogSegmentPath segment = LogSegmentPath.matchLogSegment(file);
       last = segment == null ? last : Math.max(last, lastOf(segment, applied, last));
     }
     if (applied > last) {
-      throw lost(group, "entries %s to %s of the log are missing".formatted(last + 1, applied));
+      throw startFailure(
+          group, "entries %s to %s of the log are missing".formatted(last + 1, applied));
     }
     if (applied < last) {
       for (Path file : segments) {
@@ -132,10 +133,11 @@ final class LogFiles {
   }
 
   private static StartFailedException damaged(Path file, long last) {
-    return lost(file, "is damaged " + (last < 0 ? "at its first entry" : "behind entry " + last));
+    return startFailure(
+        file, "is damaged " + (last < 0 ? "at its first entry" : "behind entry " + last));
   }
 
-  private static StartFailedException lost(Path file, String what) {
+  private static StartFailedException startFailure(Path file, String what) {
     return new StartFailedException(
         "berth.state_dir: %s: %s (expected: complete; restore the newest backup of the directory, or start with an empty one and --adopt)"
             .formatted(file, what));

@@ -47,14 +47,14 @@ final class RatisLog implements StateLog {
    * Minimum free space for a command, in bytes. Data of earlier revisions is removed before the log
    * fails.
    */
-  static final long LEAST_ROOM = 16L << 20;
+  static final long MIN_FREE_BYTES = 16L << 20;
 
   /**
    * Minimum free space for any entry, in bytes. Removals of earlier data are recorded in the space
    * between the two minimums. The log is not opened below this minimum. If Ratis can create the
    * file of its term but not write it, the term is lost.
    */
-  static final long LEAST_ROOM_OF_NOTES = 4L << 20;
+  static final long MIN_FREE_BYTES_FOR_NOTES = 4L << 20;
 
   private static final String NATIVES = "-Dorg.apache.ratis.thirdparty.io.netty.native.workdir=DIR";
 
@@ -78,14 +78,14 @@ final class RatisLog implements StateLog {
       throw failed instanceof StartFailedException ? (StartFailedException) failed : why(failed);
     }
     String id = state().nodes().cluster();
-    LOG.info("state: of cluster {}, id {}, in {}", options.cluster(), id, held().log());
+    LOG.info("state: of cluster {}, id {}, in {}", options.cluster(), id, requireDirectory().log());
   }
 
   private void begin() throws IOException {
     LogDirectory held = LogDirectory.hold(options.directory());
     directory = held;
     requireOneCluster(held.log());
-    requireRoom(LEAST_ROOM_OF_NOTES);
+    requireRoom(MIN_FREE_BYTES_FOR_NOTES);
     checkFiles();
     Journal journal = held.journal();
     RatisServer leading = RatisServer.start(options, held.log());
@@ -105,7 +105,8 @@ final class RatisLog implements StateLog {
 
   /** Checks the files before each opening, because Ratis truncates a damaged file. */
   private void checkFiles() throws IOException {
-    LogFiles.check(held().log().resolve(RatisServer.group(options.cluster()).toString()));
+    LogFiles.check(
+        requireDirectory().log().resolve(RatisServer.group(options.cluster()).toString()));
   }
 
   private void requireOneCluster(Path log) throws IOException {
@@ -155,13 +156,13 @@ final class RatisLog implements StateLog {
   }
 
   private void requireRoom(long least) throws IOException {
-    long free = room.applyAsLong(held());
+    long free = room.applyAsLong(requireDirectory());
     if (free < least) {
       throw new IOException("%s bytes are free, of %s required".formatted(free, least));
     }
   }
 
-  private LogDirectory held() {
+  private LogDirectory requireDirectory() {
     return Objects.requireNonNull(directory, "state: not open (expected: open)");
   }
 
@@ -182,7 +183,7 @@ final class RatisLog implements StateLog {
 
   @Override
   public boolean isFull() {
-    return room.applyAsLong(held()) < LEAST_ROOM;
+    return room.applyAsLong(requireDirectory()) < MIN_FREE_BYTES;
   }
 
   @Override
@@ -199,7 +200,7 @@ final class RatisLog implements StateLog {
     if (failure == null) {
       return;
     }
-    requireRoom(LEAST_ROOM_OF_NOTES);
+    requireRoom(MIN_FREE_BYTES_FOR_NOTES);
     LOG.warn("state: reopening the log: {}", failure.toString());
     last.close();
     try {
@@ -207,18 +208,18 @@ final class RatisLog implements StateLog {
     } catch (StartFailedException damaged) {
       throw new IOException(damaged.getMessage(), damaged);
     }
-    server = RatisServer.start(options, held().log());
+    server = RatisServer.start(options, requireDirectory().log());
   }
 
   @Override
   public @Nullable DesiredState propose(DesiredChange change) throws IOException {
-    return propose(change, LEAST_ROOM);
+    return propose(change, MIN_FREE_BYTES);
   }
 
   @Override
   public @Nullable DesiredState note(String what, DesiredChange change) {
     try {
-      return propose(change, LEAST_ROOM_OF_NOTES);
+      return propose(change, MIN_FREE_BYTES_FOR_NOTES);
     } catch (IOException failed) {
       LOG.warn("state: {}: not stored: {}", what, failed.toString());
       return null;

@@ -149,7 +149,8 @@ final class RatisServer implements AutoCloseable {
     Parameters all = new Parameters();
     if (options.tls() != null) {
       GrpcConfigKeys.TLS.setConf(all, tls(options.tls().read()));
-      GrpcConfigKeys.Server.setServicesCustomizer(all, new PeerNames(Set.of(options.node())));
+      GrpcConfigKeys.Server.setServicesCustomizer(
+          all, new PeerCertificateInterceptor(Set.of(options.node())));
     }
     return all;
   }
@@ -185,7 +186,7 @@ final class RatisServer implements AutoCloseable {
   boolean propose(DesiredChange change, long withinS) throws IOException {
     try {
       CompletableFuture<RaftClientReply> last = CompletableFuture.completedFuture(null);
-      for (byte[] entry : AgreedState.entries(change)) {
+      for (byte[] entry : ReplicatedState.entries(change)) {
         last = server.submitClientRequestAsync(request(entry));
       }
       RaftClientReply reply = await(last, withinS);

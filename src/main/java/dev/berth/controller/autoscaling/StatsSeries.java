@@ -1,7 +1,7 @@
 package dev.berth.controller.autoscaling;
 
 import dev.berth.protocol.ReplicaStats;
-import dev.berth.protocol.ReplicaStats.Stat;
+import dev.berth.protocol.ReplicaStats.NamedStat;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -22,7 +22,7 @@ public final class StatsSeries {
     Set<String> names = new HashSet<>();
     told.stats().forEach(each -> names.add(each.name()));
     figures.keySet().retainAll(nowNanos - heardNanos > rules.lookBackNanos() ? Set.of() : names);
-    for (Stat each : told.stats()) {
+    for (NamedStat each : told.stats()) {
       figures
           .computeIfAbsent(each.name(), name -> new LoadSeries(nowNanos))
           .become(LoadSeries.micros(each.value()), nowNanos, rules.lookBackNanos());

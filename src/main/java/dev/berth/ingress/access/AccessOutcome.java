@@ -61,7 +61,7 @@ public enum AccessOutcome {
   /**
    * Returns the outcome of a response of the ingress itself.
    *
-   * @param code failure code of {@code HttpFailure}
+   * @param code failure code of {@code HttpErrorResponse}
    */
   public static AccessOutcome ofCode(String code) {
     return switch (code) {

@@ -1,6 +1,6 @@
 package dev.berth.node.loops;
 
-import dev.berth.cluster.data.Mailboxes;
+import dev.berth.cluster.data.LocalMailboxes;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.SendResult;
@@ -13,7 +13,7 @@ import java.util.function.Consumer;
  * Sender to the event loops of this instance without the event bus, whose messages cost more than
  * their content (decision 0011).
  */
-public final class InstanceBus implements BusSender, Mailboxes {
+public final class InstanceBus implements BusSender, LocalMailboxes {
   private final Map<String, LoopMailbox> mailboxes = new ConcurrentHashMap<>(); // by address
 
   /** Subscribes a receiver on a loop to an address; messages sent before are dropped. */

@@ -2,8 +2,8 @@ package dev.berth.node.loops;
 
 import dev.berth.api.RequestContext;
 import dev.berth.protocol.port.BusSender;
-import dev.berth.protocol.port.Loop;
-import dev.berth.protocol.port.LoopPorts;
+import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.replica.hooks.ApplicationWorkers;
 import io.vertx.core.Context;
 import io.vertx.core.Deployable;
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * An event loop of the instance, with the one context of all parts on it. Vert.x assigns loops in
  * the order of deployments, so all parts of a loop are started here and not deployed one by one.
  */
-public final class LoopVerticle extends VerticleBase implements Loop {
+public final class LoopVerticle extends VerticleBase implements LoopExecutor {
   /** Context of an application's requests, with the worker pool of the application. */
   private record OwnContext(String application, ContextInternal context) {}
 
@@ -153,8 +153,9 @@ public final class LoopVerticle extends VerticleBase implements Loop {
   }
 
   /** Returns the dependencies of the loop's routers and replicas. */
-  public LoopPorts ports(BusSender bus, Identity identity) {
-    return new LoopPorts(this, this::startTimer, bus, identity.nanoClock(), identity.seeded());
+  public LoopDependencies ports(BusSender bus, Identity identity) {
+    return new LoopDependencies(
+        this, this::startTimer, bus, identity.nanoClock(), identity.seeded());
   }
 
   private Runnable startTimer(long delayNanos, Runnable task) {

@@ -5,7 +5,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.RouteTo;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTable;
-import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopExecutor;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +27,7 @@ public final class Routes {
 
   private final Consumer<RouteTable<IngressRoute>> ingress;
   private final String rootPath;
-  private final Loop control;
+  private final LoopExecutor control;
   private final BiFunction<DeploymentId, @Nullable Settings, IngressRoute> made;
   private final Endpoints endpoints;
   // applications with HTTP
@@ -43,7 +43,7 @@ public final class Routes {
   public Routes(
       Consumer<RouteTable<IngressRoute>> ingress,
       String rootPath,
-      Loop control,
+      LoopExecutor control,
       BiFunction<DeploymentId, @Nullable Settings, IngressRoute> made,
       Endpoints endpoints) {
     this.endpoints = endpoints;

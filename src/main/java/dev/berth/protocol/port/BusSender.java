@@ -15,7 +15,7 @@ public interface BusSender {
    * Sends a message.
    *
    * @param node the instance of the address
-   * @param address a bus address of {@link dev.berth.protocol.Addresses}
+   * @param address a bus address of {@link dev.berth.protocol.BusAddresses}
    * @return whether the message was sent; if not, whether a retry may succeed
    */
   SendResult send(String node, String address, BusMessage message);

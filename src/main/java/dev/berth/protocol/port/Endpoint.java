@@ -19,7 +19,7 @@ public interface Endpoint {
     return true;
   }
 
-  Exchange handle(Asked request);
+  EndpointCall handle(EndpointRequest request);
 
   /** Returns the paths of this endpoint for documentation: {@code POST /path/{parameter}}. */
   default List<String> paths() {
@@ -33,7 +33,7 @@ public interface Endpoint {
    * @param peer remote address
    * @param client authenticated identity, {@code certificate CN=ci}; null when not authenticated
    */
-  record Asked(
+  record EndpointRequest(
       String method,
       String path,
       Headers headers,
@@ -41,8 +41,8 @@ public interface Endpoint {
       String peer,
       @Nullable String client) {
     /** Returns the same request with an authenticated client. */
-    public Asked by(String known) {
-      return new Asked(method, path, headers, body, peer, known);
+    public EndpointRequest by(String known) {
+      return new EndpointRequest(method, path, headers, body, peer, known);
     }
 
     @Override
@@ -53,10 +53,10 @@ public interface Endpoint {
 
   /** A request being handled. */
   @FunctionalInterface
-  interface Exchange {
+  interface EndpointCall {
 
     /** Returns the response. Completes on any thread; never fails. */
-    Future<Answer> answer();
+    Future<EndpointResponse> answer();
 
     /**
      * Notifies the exchange that the client disconnected before it received the complete response.
@@ -69,7 +69,7 @@ public interface Endpoint {
    *
    * @param body JSON; empty for none
    */
-  record Answer(int status, Map<String, String> headers, Buffer body) {
+  record EndpointResponse(int status, Map<String, String> headers, Buffer body) {
     @Override
     public String toString() {
       return "Answer[" + status + "]";

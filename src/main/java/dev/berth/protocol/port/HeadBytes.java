@@ -48,7 +48,7 @@ public final class HeadBytes {
   public static boolean mayExceed(Headers headers, long characters) {
     long bytes = MAX_CHARACTER_BYTES * characters;
     if (headers.size() > 0) {
-      Sum sum = new Sum(false);
+      HeadByteCounter sum = new HeadByteCounter(false);
       headers.forEach(sum);
       bytes += sum.bytes;
     }
@@ -62,7 +62,7 @@ public final class HeadBytes {
    * @throws BerthException.HandlerFailed when it exceeds {@link #MAX}
    */
   public static void check(Headers headers, @Nullable String... others) {
-    Sum exact = new Sum(true);
+    HeadByteCounter exact = new HeadByteCounter(true);
     headers.forEach(exact);
     Stream.of(others).filter(Objects::nonNull).forEach(exact::add);
     if (exact.bytes > MAX) {
@@ -75,11 +75,11 @@ public final class HeadBytes {
    * The size of texts in bytes, exact or an upper bound. A class, because lambdas would allocate
    * three objects per request.
    */
-  private static final class Sum implements BiConsumer<String, String> {
+  private static final class HeadByteCounter implements BiConsumer<String, String> {
     private final boolean exact;
     private long bytes;
 
-    Sum(boolean exact) {
+    HeadByteCounter(boolean exact) {
       this.exact = exact;
     }
 

@@ -16,7 +16,7 @@ public interface Reservations {
    * Selects a replica and reserves a slot. A repeat with a used idempotency key receives the first
    * result: the same reservation, or the reason why the reservation ended.
    */
-  Asked<Reservation> reserve(Wish wish, Caller caller);
+  ReservationCall<Reservation> reserve(ReservationRequest wish, ReservationCaller caller);
 
   /**
    * Reserves a slot for each wish, or none at all.
@@ -24,7 +24,8 @@ public interface Reservations {
    * @param waitNanos maximum queue time of all wishes together
    * @return the reservations, in the order of the wishes
    */
-  Asked<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller);
+  ReservationCall<List<Reservation>> reserveAll(
+      List<ReservationRequest> wishes, long waitNanos, ReservationCaller caller);
 
   /** Extends the lease to its full time to live from now. */
   Future<Reservation> renew(DeploymentId deployment, String token);
@@ -36,7 +37,7 @@ public interface Reservations {
   Future<Void> release(DeploymentId deployment, String token);
 
   /** A pending operation of a caller. */
-  interface Asked<T> {
+  interface ReservationCall<T> {
 
     Future<T> answer();
 
@@ -55,7 +56,8 @@ public interface Reservations {
    * @param waitNanos maximum time in the deployment's queue; 0 to not wait
    * @param sessionId the client's session, or {@code ""}
    */
-  record Wish(DeploymentId deployment, long ttlNanos, long waitNanos, String sessionId) {}
+  record ReservationRequest(
+      DeploymentId deployment, long ttlNanos, long waitNanos, String sessionId) {}
 
   /**
    * The caller of an operation.
@@ -63,7 +65,7 @@ public interface Reservations {
    * @param name identity that the quota of reservations applies to
    * @param idempotencyKey a repeat with the same key receives the first result; null for none
    */
-  record Caller(String name, @Nullable String idempotencyKey) {}
+  record ReservationCaller(String name, @Nullable String idempotencyKey) {}
 
   /**
    * A reserved slot.
@@ -89,7 +91,7 @@ public interface Reservations {
   }
 
   /** The reason why there is no reservation. */
-  enum Problem {
+  enum ReservationProblem {
     UNKNOWN_DEPLOYMENT,
     UNKNOWN_TOKEN,
     EXPIRED,
@@ -122,7 +124,7 @@ public interface Reservations {
   final class ReservationException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    private final Problem problem;
+    private final ReservationProblem problem;
     private final int retryAfterSeconds;
     private final int statusCode;
 
@@ -134,19 +136,19 @@ public interface Reservations {
      *     default
      */
     public ReservationException(
-        Problem problem, String message, int retryAfterSeconds, int statusCode) {
+        ReservationProblem problem, String message, int retryAfterSeconds, int statusCode) {
       super(message, null, false, false);
       this.problem = problem;
       this.retryAfterSeconds = retryAfterSeconds;
       this.statusCode = statusCode;
     }
 
-    /** Returns the failure with the message of {@link HttpFailure#of(Problem)}. */
-    public static ReservationException of(Problem problem) {
-      return new ReservationException(problem, HttpFailure.of(problem).message(), -1, -1);
+    /** Returns the failure with the message of {@link HttpErrorResponse#of(Problem)}. */
+    public static ReservationException of(ReservationProblem problem) {
+      return new ReservationException(problem, HttpErrorResponse.of(problem).message(), -1, -1);
     }
 
-    public Problem problem() {
+    public ReservationProblem problem() {
       return problem;
     }
 

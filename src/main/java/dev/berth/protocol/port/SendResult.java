@@ -1,13 +1,13 @@
 package dev.berth.protocol.port;
 
 /**
- * The result of {@link BusSender#send}. All kinds except {@link Kind#SENT} guarantee that the
- * message does not arrive.
+ * The result of {@link BusSender#send}. All kinds except {@link SendResultKind#SENT} guarantee that
+ * the message does not arrive.
  *
- * @param reason why a message is {@link Kind#UNFIT}; else empty
+ * @param reason why a message is {@link SendResultKind#UNFIT}; else empty
  */
-public record SendResult(Kind kind, String reason) {
-  public enum Kind {
+public record SendResult(SendResultKind kind, String reason) {
+  public enum SendResultKind {
     /** The transport accepted the message. */
     SENT,
     /** The transport accepts no message now. A later send may succeed. */
@@ -18,17 +18,17 @@ public record SendResult(Kind kind, String reason) {
     UNFIT
   }
 
-  public static final SendResult SENT = new SendResult(Kind.SENT, "");
-  public static final SendResult NOT_NOW = new SendResult(Kind.NOT_NOW, "");
-  public static final SendResult GONE = new SendResult(Kind.GONE, "");
+  public static final SendResult SENT = new SendResult(SendResultKind.SENT, "");
+  public static final SendResult NOT_NOW = new SendResult(SendResultKind.NOT_NOW, "");
+  public static final SendResult GONE = new SendResult(SendResultKind.GONE, "");
 
   /** Returns the result for a message that cannot be encoded. */
   public static SendResult unfit(Throwable why) {
-    return new SendResult(Kind.UNFIT, String.valueOf(why.getMessage()));
+    return new SendResult(SendResultKind.UNFIT, String.valueOf(why.getMessage()));
   }
 
   /** Returns whether the transport accepted the message. */
   public boolean isSent() {
-    return kind == Kind.SENT;
+    return kind == SendResultKind.SENT;
   }
 }

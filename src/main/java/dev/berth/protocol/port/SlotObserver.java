@@ -32,5 +32,5 @@ public interface SlotObserver {
    * Notifies the observer that a slot became free or the maximum was raised, after the state has
    * changed.
    */
-  void freed(Slots slots);
+  void onSlotFreed(Slots slots);
 }

@@ -43,7 +43,7 @@ public interface Slots {
    *
    * @param ttlNanos time to live from now; limited to the ledger's maximum
    */
-  Reservation reserve(AttemptId attempt, long ttlNanos);
+  ReserveResult reserve(AttemptId attempt, long ttlNanos);
 
   /**
    * Moves a slot from FREE to RESERVED for a hand-off inside this instance, under a lease without
@@ -94,13 +94,13 @@ public interface Slots {
    */
   @Nullable Refusal renew(SlotToken token, long ttlNanos);
 
-  /** Returns a report of these slots for a reply: see {@link dev.berth.protocol.Load}. */
+  /** Returns a report of these slots for a reply: see {@link dev.berth.protocol.LoadReport}. */
   long load();
 
   /** The result of a reserve. */
-  sealed interface Reservation {
-    record Granted(SlotLease lease) implements Reservation {}
+  sealed interface ReserveResult {
+    record ReserveGranted(SlotLease lease) implements ReserveResult {}
 
-    record Refused(Refusal reason) implements Reservation {}
+    record ReserveRefused(Refusal reason) implements ReserveResult {}
   }
 }

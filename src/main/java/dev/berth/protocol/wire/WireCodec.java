@@ -6,7 +6,7 @@ import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.RenewLease;
 import dev.berth.protocol.BusMessage.ReserveSlot;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.port.HeadBytes;
@@ -72,18 +72,19 @@ public final class WireCodec {
    * Forms, created at the first message of a type: all at once would take a fifth of a node's
    * start.
    */
-  private static final ClassValue<RecordForm> FORMS =
+  private static final ClassValue<RecordCodec> FORMS =
       new ClassValue<>() {
         @Override
-        protected RecordForm computeValue(Class<?> type) {
-          return new RecordForm(TYPES.indexOf(type) + 1 | (ASKING.contains(type) ? ASKS : 0), type);
+        protected RecordCodec computeValue(Class<?> type) {
+          return new RecordCodec(
+              TYPES.indexOf(type) + 1 | (ASKING.contains(type) ? ASKS : 0), type);
         }
       };
 
   private WireCodec() {}
 
   /** A refusal for the router of a message that was not accepted. */
-  public record Refused(RouterAddress to, CallRefused answer) {}
+  public record RefusalReply(RouterAddress to, CallRefused answer) {}
 
   private static Stream<Class<?>> messages(Class<?> type) {
     return type.isSealed()
@@ -113,7 +114,7 @@ public final class WireCodec {
    */
   public static @Nullable Buffer encodeFields(BusMessage message, Buffer out) {
     int start = out.length();
-    RecordForm form = FORMS.get(message.getClass());
+    RecordCodec form = FORMS.get(message.getClass());
     out.appendByte((byte) VERSION).appendByte((byte) form.number).appendInt(0);
     WireWriter writer = new WireWriter(out);
     form.write(message, writer);
@@ -180,7 +181,7 @@ public final class WireCodec {
    *
    * @return null when no router waits for a reply, or the router is unreadable
    */
-  public static @Nullable Refused refused(int position, Buffer in, Refusal why) {
+  public static @Nullable RefusalReply toRefusalReply(int position, Buffer in, Refusal why) {
     int fields = position + HEADER_BYTES;
     if (in.length() < fields || (in.getByte(position + 1) & ASKS) == 0) {
       return null;
@@ -189,7 +190,7 @@ public final class WireCodec {
     try {
       long callId = reader.varint("callId");
       RouterAddress router = new RouterAddress(reader.string("node"), reader.int32("loop"));
-      return new Refused(router, new CallRefused(callId, why, Load.NONE));
+      return new RefusalReply(router, new CallRefused(callId, why, LoadReport.NONE));
     } catch (WireFormatException unknown) {
       return null;
     }

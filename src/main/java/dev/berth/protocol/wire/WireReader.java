@@ -196,7 +196,7 @@ final class WireReader {
       end(outer);
       return value;
     } catch (Throwable thrown) {
-      throw RecordForm.unchecked(thrown);
+      throw RecordCodec.unchecked(thrown);
     }
   }
 
@@ -216,7 +216,7 @@ final class WireReader {
         elements.add((Object) each.invokeExact(this));
       }
     } catch (Throwable thrown) {
-      throw RecordForm.unchecked(thrown);
+      throw RecordCodec.unchecked(thrown);
     }
     return elements;
   }
@@ -224,7 +224,7 @@ final class WireReader {
   Admission admission(String field) {
     int form = byteValue(field);
     return switch (form) {
-      case WireWriter.ADMISSION_HELD -> Admission.Held.HELD;
+      case WireWriter.ADMISSION_HELD -> Admission.AcquiredSlot.HELD;
       case WireWriter.ADMISSION_TOKEN ->
           new Admission.Token(
               new SlotToken(

@@ -154,7 +154,7 @@ final class WireWriter implements BiConsumer<String, String> {
     try {
       components.invokeExact(this, value);
     } catch (Throwable thrown) {
-      throw RecordForm.unchecked(thrown);
+      throw RecordCodec.unchecked(thrown);
     }
     end(start);
   }
@@ -231,7 +231,7 @@ final class WireWriter implements BiConsumer<String, String> {
         each.invokeExact(this, element);
       }
     } catch (Throwable thrown) {
-      throw RecordForm.unchecked(thrown);
+      throw RecordCodec.unchecked(thrown);
     }
   }
 }

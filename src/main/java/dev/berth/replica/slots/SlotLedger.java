@@ -1,7 +1,7 @@
 package dev.berth.replica.slots;
 
 import dev.berth.protocol.AttemptId;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.AttemptState;
@@ -143,8 +143,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
   @Override
   public long load() {
     long seen = word();
-    long load = Load.of(ongoing(seen), maxOngoing, (int) (seen >>> 33));
-    return loopBlocked ? Load.blocked(load) : load; // as of the word read above, or newer
+    long load = LoadReport.of(ongoing(seen), maxOngoing, (int) (seen >>> 33));
+    return loopBlocked ? LoadReport.blocked(load) : load; // as of the word read above, or newer
   }
 
   private static int ongoing(long word) {
@@ -164,7 +164,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
   }
 
   @Override
-  public Reservation reserve(AttemptId attempt, long ttlNanos) {
+  public ReserveResult reserve(AttemptId attempt, long ttlNanos) {
     if (memory.state(attempt) != AttemptState.NEVER) {
       return repeated(attempt);
     }
@@ -172,7 +172,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     if (refusal != null) {
       // else a late duplicate could get a lease
       note(attempt, AttemptState.REFUSED);
-      return new Reservation.Refused(refusal);
+      return new ReserveResult.ReserveRefused(refusal);
     }
     Lease lease = holding(attempt, ttlNanos);
     if (!memory.note(attempt, lease, nanoClock.getAsLong())) {
@@ -182,7 +182,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     if (lease.over()) { // ended by a sweep that could not record its attempt
       memory.leaseEnded(attempt, nanoClock.getAsLong());
     }
-    return new Reservation.Granted(lease);
+    return new ReserveResult.ReserveGranted(lease);
   }
 
   @Override
@@ -241,14 +241,16 @@ public final class SlotLedger extends SlotCounters implements Slots {
     return refusal;
   }
 
-  private Reservation repeated(AttemptId attempt) {
+  private ReserveResult repeated(AttemptId attempt) {
     duplicates.increment();
     Lease lease = memory.lease(attempt);
     if (lease == null) {
-      return new Reservation.Refused(Refusal.REVOKED);
+      return new ReserveResult.ReserveRefused(Refusal.REVOKED);
     }
     Refusal ended = lease.ended();
-    return ended == null ? new Reservation.Granted(lease) : new Reservation.Refused(ended);
+    return ended == null
+        ? new ReserveResult.ReserveGranted(lease)
+        : new ReserveResult.ReserveRefused(ended);
   }
 
   // --- ends ---
@@ -259,7 +261,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
       long seen = requireRunning();
       if (changeWord(seen, seen - RUNNING_ONE + STAMP_ONE)) {
         COMPLETED.getAndIncrement(this);
-        observer.freed(this);
+        observer.onSlotFreed(this);
         return;
       }
     }
@@ -382,7 +384,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     maxOngoing = max; // before the stamp: see the class comment
     change(seen -> seen + STAMP_ONE);
     if (raised) {
-      observer.freed(this);
+      observer.onSlotFreed(this);
     }
   }
 
@@ -612,7 +614,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
         memory.leaseEnded(named, now);
       }
       if (how != LeaseState.Ended.CONSUMED) {
-        observer.freed(SlotLedger.this);
+        observer.onSlotFreed(SlotLedger.this);
       }
       return true;
     }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param all number of replicas, including unlisted ones
  */
 public record CandidateSnapshot(
-    RoutingSnapshot.Version snapshot, String policy, List<Candidate> candidates, int all) {
+    RoutingSnapshot.SnapshotVersion snapshot, String policy, List<Candidate> candidates, int all) {
 
   private static final ReplicaRanker.Tier[] TIERS = ReplicaRanker.Tier.values(); // nearest first
 

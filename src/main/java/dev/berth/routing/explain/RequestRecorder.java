@@ -181,7 +181,7 @@ public final class RequestRecorder {
   /** Records the send of the request itself; with a held slot, it certainly runs on arrival. */
   public void recordSend(RoutedReplica to, Admission by) {
     boolean byToken = by instanceof Admission.Token;
-    boolean held = by == Admission.Held.HELD;
+    boolean held = by == Admission.AcquiredSlot.HELD;
     if (byToken) {
       recordConsumed();
     }

@@ -9,7 +9,7 @@ import dev.berth.protocol.BusMessage.RoutingUpdate;
 import dev.berth.protocol.RoutingDelta;
 import dev.berth.protocol.RoutingDigest;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.RoutingSnapshot.Version;
+import dev.berth.protocol.RoutingSnapshot.SnapshotVersion;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -59,9 +59,9 @@ public final class RoutingFeed {
       this.deployment = deployment;
     }
 
-    Version version() {
+    SnapshotVersion version() {
       RoutingSnapshot held = last;
-      return held == null ? Version.NONE : held.version();
+      return held == null ? SnapshotVersion.NONE : held.version();
     }
   }
 
@@ -131,7 +131,7 @@ public final class RoutingFeed {
     if (entry == null) {
       return; // its router was removed meanwhile
     }
-    Version held = entry.version();
+    SnapshotVersion held = entry.version();
     int newer = delta.to().compareTo(held);
     RoutingSnapshot last = entry.last;
     if (delta.isWhole()) {

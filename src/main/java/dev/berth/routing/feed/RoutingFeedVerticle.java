@@ -1,7 +1,7 @@
 package dev.berth.routing.feed;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.routing.Routers;
 import io.vertx.core.Context;
@@ -50,7 +50,7 @@ public final class RoutingFeedVerticle extends VerticleBase {
   public Future<?> start() {
     home = context;
     timer = vertx.setPeriodic(TICK_MS, id -> feed.tick(nanoClock.getAsLong()));
-    consumer = vertx.eventBus().localConsumer(Addresses.routing(node));
+    consumer = vertx.eventBus().localConsumer(BusAddresses.routing(node));
     consumer.handler(message -> onMessage(message.body()));
     routers.watch(this::want, this::forget);
     return consumer.completion();

@@ -13,7 +13,7 @@ import dev.berth.api.Response;
 import dev.berth.api.Selections;
 import dev.berth.api.StreamedResponse;
 import dev.berth.api.TypedHandle;
-import dev.berth.protocol.port.BareHandle;
+import dev.berth.protocol.port.HandleFactory;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.GangMember;
@@ -36,13 +36,13 @@ import org.jspecify.annotations.Nullable;
 /** A handle of user code on one event loop; calls from other threads switch to that loop. */
 public record RoutedHandle(
     DeploymentRouter router, RouterLoop loop, CallOptions options, @Nullable RequestContext parent)
-    implements BareHandle {
+    implements HandleFactory {
   public RoutedHandle(DeploymentRouter router, RouterLoop loop) {
     this(router, loop, CallOptions.defaults(), null);
   }
 
   /** Returns a handle for code that runs on an event loop. */
-  public static BareHandle of(
+  public static HandleFactory of(
       Routers routers, DeploymentId deployment, RouterSettings settings, int loop) {
     return new RoutedHandle(routers.router(deployment, settings), routers.loop(loop));
   }

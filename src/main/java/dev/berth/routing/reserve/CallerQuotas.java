@@ -1,7 +1,7 @@
 package dev.berth.routing.reserve;
 
-import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -23,12 +23,12 @@ final class CallerQuotas {
   @Nullable ReservationException tryTake(String caller, int wanted) {
     if (taken.addAndGet(wanted) > limits.maxHeld()) {
       taken.addAndGet(-wanted);
-      return full(Problem.INSTANCE_LIMIT, "max_held_total: " + limits.maxHeld(), "");
+      return full(ReservationProblem.INSTANCE_LIMIT, "max_held_total: " + limits.maxHeld(), "");
     }
     if (byCaller.merge(caller, wanted, Integer::sum) > limits.maxHeldPerCaller()) {
       give(caller, wanted);
       return full(
-          Problem.CALLER_LIMIT,
+          ReservationProblem.CALLER_LIMIT,
           "max_held_per_caller: " + limits.maxHeldPerCaller(),
           " by " + caller);
     }
@@ -40,7 +40,7 @@ final class CallerQuotas {
     taken.addAndGet(-count);
   }
 
-  private static ReservationException full(Problem limit, String bound, String by) {
+  private static ReservationException full(ReservationProblem limit, String bound, String by) {
     return new ReservationException(limit, bound + " reservations are held or waiting" + by, 1, -1);
   }
 

@@ -2,11 +2,11 @@ package dev.berth.routing.reserve;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.ReplicaSelection;
-import dev.berth.protocol.port.Reservations.Asked;
-import dev.berth.protocol.port.Reservations.Caller;
-import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.ReservationCall;
+import dev.berth.protocol.port.Reservations.ReservationCaller;
 import dev.berth.protocol.port.Reservations.ReservationException;
-import dev.berth.protocol.port.Reservations.Wish;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
+import dev.berth.protocol.port.Reservations.ReservationRequest;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.GangMember;
 import dev.berth.routing.LeasedSelection;
@@ -56,7 +56,7 @@ final class PendingReservation implements LegsObserver {
    */
   PendingReservation(
       ReservationTable table,
-      Caller caller,
+      ReservationCaller caller,
       List<GangMember> legs,
       boolean named,
       long untilNanos) {
@@ -70,7 +70,7 @@ final class PendingReservation implements LegsObserver {
 
   /** The future of one waiting caller, and the action on its departure. */
   record AwaitedReservation<T>(Future<T> answer, AtomicReference<Runnable> leave)
-      implements Asked<T> {
+      implements ReservationCall<T> {
     @Override
     public void abandon() {
       leave.getAndSet(() -> {}).run(); // at most once
@@ -78,7 +78,7 @@ final class PendingReservation implements LegsObserver {
   }
 
   /** Returns the parameters of a requested reservation, for its router. */
-  static GangMember leg(DeploymentRouter router, Wish wish) {
+  static GangMember leg(DeploymentRouter router, ReservationRequest wish) {
     long ttl =
         Math.min(
             wish.ttlNanos() > 0 ? wish.ttlNanos() : router.settings().reservationTtlNanos(),
@@ -210,7 +210,7 @@ final class PendingReservation implements LegsObserver {
     }
     giveUp(
         new ReservationException(
-            Problem.FULL, "No slot was found in time.", RETRY_AFTER_SECONDS, -1));
+            ReservationProblem.FULL, "No slot was found in time.", RETRY_AFTER_SECONDS, -1));
   }
 
   /**
@@ -227,7 +227,8 @@ final class PendingReservation implements LegsObserver {
   }
 
   private static ReservationException abandoned() {
-    return new ReservationException(Problem.ABANDONED, "The caller left while it waited.", -1, -1);
+    return new ReservationException(
+        ReservationProblem.ABANDONED, "The caller left while it waited.", -1, -1);
   }
 
   /** Returns the problem that a failed choose means to the caller. */
@@ -239,15 +240,17 @@ final class PendingReservation implements LegsObserver {
     String why = String.valueOf(told.getMessage());
     if (told instanceof BerthException.BackPressure full) {
       return new ReservationException(
-          Problem.FULL,
+          ReservationProblem.FULL,
           why,
           full.retryAfterSeconds().orElse(RETRY_AFTER_SECONDS),
           full.statusCode().orElse(-1));
     }
     return switch (told.kind()) {
       case CANCELLED -> abandoned();
-      case REPLICA_UNAVAILABLE -> new ReservationException(Problem.REPLICA_GONE, why, -1, -1);
-      default -> new ReservationException(Problem.UNAVAILABLE, why, -1, -1); // no handler ran
+      case REPLICA_UNAVAILABLE ->
+          new ReservationException(ReservationProblem.REPLICA_GONE, why, -1, -1);
+      default ->
+          new ReservationException(ReservationProblem.UNAVAILABLE, why, -1, -1); // no handler ran
     };
   }
 }

@@ -1,6 +1,6 @@
 package dev.berth.routing.reserve;
 
-import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
 
@@ -13,27 +13,29 @@ public final class ReservationCounters {
   ReservationCounters() {}
 
   private static LongAdder[] adders() {
-    return Stream.generate(LongAdder::new).limit(Problem.values().length).toArray(LongAdder[]::new);
+    return Stream.generate(LongAdder::new)
+        .limit(ReservationProblem.values().length)
+        .toArray(LongAdder[]::new);
   }
 
-  void recordEnd(Problem how) {
+  void recordEnd(ReservationProblem how) {
     ended[how.ordinal()].increment();
   }
 
-  void recordRefusal(Problem why) {
+  void recordRefusal(ReservationProblem why) {
     refused[why.ordinal()].increment();
   }
 
   /**
    * Returns the reservations that ended this way: by a release, by expiry, by a request that used
-   * them ({@link Problem#ALREADY_USED}), or by the loss of their replica.
+   * them ({@link ReservationProblem#ALREADY_USED}), or by the loss of their replica.
    */
-  public long endedBy(Problem how) {
+  public long endedBy(ReservationProblem how) {
     return ended[how.ordinal()].sum();
   }
 
   /** Returns the reserves, renewals, releases and uses that failed for this reason. */
-  public long refusedBy(Problem why) {
+  public long refusedBy(ReservationProblem why) {
     return refused[why.ordinal()].sum();
   }
 }

@@ -4,11 +4,11 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.AskReservation;
 import dev.berth.protocol.BusMessage.ReservationRenewed;
 import dev.berth.protocol.BusMessage.SlotReserved;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
-import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.routing.LeasedSelection;
 import dev.berth.routing.RouterLoop;
 import io.vertx.core.Future;
@@ -57,7 +57,7 @@ record ReservationOwnerEndpoint(ReservationTable table, RouterLoop loop) {
     if (slot == null) {
       throw table.refuse(table.lostTo(Objects.requireNonNull(selection.endReason()), entry));
     }
-    table.counters.recordEnd(Problem.ALREADY_USED);
+    table.counters.recordEnd(ReservationProblem.ALREADY_USED);
     entry.givenTo(ask.attempt(), slot, loop.now());
     return slot;
   }
@@ -73,10 +73,10 @@ record ReservationOwnerEndpoint(ReservationTable table, RouterLoop loop) {
   }
 
   private static BusMessage.Answer toRefusalReply(AskReservation ask, Refusal why) {
-    return new BusMessage.CallRefused(ask.callId(), why, Load.NONE);
+    return new BusMessage.CallRefused(ask.callId(), why, LoadReport.NONE);
   }
 
-  private static Refusal asRefusal(Problem problem) {
+  private static Refusal asRefusal(ReservationProblem problem) {
     return switch (problem) {
       case EXPIRED -> Refusal.EXPIRED;
       case RELEASED -> Refusal.RELEASED;

@@ -5,9 +5,9 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.AskReservation.Wish;
 import dev.berth.protocol.BusMessage.ReservationRenewed;
 import dev.berth.protocol.BusMessage.SlotReserved;
-import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
 import dev.berth.protocol.port.Reservations.ReservationException;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.GangMember;
 import dev.berth.routing.LeasedSelection;
@@ -97,7 +97,7 @@ public record ReservationOwners(Supplier<String> ownMark, UnaryOperator<@Nullabl
     }
     String node = nodeOf.apply(token.substring(mark));
     if (node == null) {
-      throw ReservationException.of(Problem.KEEPER_LOST);
+      throw ReservationException.of(ReservationProblem.KEEPER_LOST);
     }
     return node;
   }
@@ -118,7 +118,7 @@ public record ReservationOwners(Supplier<String> ownMark, UnaryOperator<@Nullabl
             answer -> {
               LeasedSelection slot = LeasedSelection.of(leg, loop, (SlotReserved) answer);
               if (slot == null) {
-                throw ReservationException.of(Problem.REPLICA_GONE);
+                throw ReservationException.of(ReservationProblem.REPLICA_GONE);
               }
               return slot;
             });
@@ -141,7 +141,8 @@ public record ReservationOwners(Supplier<String> ownMark, UnaryOperator<@Nullabl
         .<Void>mapEmpty()
         .recover(
             why ->
-                why instanceof ReservationException told && told.problem() == Problem.RELEASED
+                why instanceof ReservationException told
+                        && told.problem() == ReservationProblem.RELEASED
                     ? Future.succeededFuture()
                     : Future.failedFuture(why));
   }

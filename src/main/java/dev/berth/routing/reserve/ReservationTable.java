@@ -94,13 +94,14 @@ public final class ReservationTable implements Reservations {
   // --- reserving ---
 
   @Override
-  public Asked<Reservation> reserve(Wish wish, Caller caller) {
+  public ReservationCall<Reservation> reserve(ReservationRequest wish, ReservationCaller caller) {
     RequestedReservations one = new RequestedReservations(List.of(wish), wish.waitNanos(), false);
     return reserve(one, caller, list -> now(list.get(0)));
   }
 
   @Override
-  public Asked<List<Reservation>> reserveAll(List<Wish> wishes, long waitNanos, Caller caller) {
+  public ReservationCall<List<Reservation>> reserveAll(
+      List<ReservationRequest> wishes, long waitNanos, ReservationCaller caller) {
     RequestedReservations all = new RequestedReservations(wishes, waitNanos, true);
     return reserve(all, caller, list -> list.stream().map(this::now).toList());
   }
@@ -110,14 +111,14 @@ public final class ReservationTable implements Reservations {
    *
    * @param shown maps the held slots to the caller's result
    */
-  private <T> Asked<T> reserve(
-      RequestedReservations wanted, Caller caller, Function<List<TokenEntry>, T> shown) {
+  private <T> ReservationCall<T> reserve(
+      RequestedReservations wanted, ReservationCaller caller, Function<List<TokenEntry>, T> shown) {
     List<GangMember> legs = new ArrayList<>(wanted.wishes.size());
-    for (Wish wish : wanted.wishes) {
+    for (ReservationRequest wish : wanted.wishes) {
       DeploymentRouter router = routers.find(wish.deployment());
       if (router == null) {
         String text = "deployment: " + wish.deployment() + " is unknown here";
-        ReservationException unknown = refusal(Problem.UNKNOWN_DEPLOYMENT, text);
+        ReservationException unknown = refusal(ReservationProblem.UNKNOWN_DEPLOYMENT, text);
         return refusedAtOnce(
             wanted.named ? PendingReservation.named(legs.size(), unknown) : unknown);
       }
@@ -134,7 +135,7 @@ public final class ReservationTable implements Reservations {
       synchronized (keys) {
         var known = keys.find(ask.caller, key, now);
         if (known != null && !known.wish().equals(wanted)) {
-          return refusedAtOnce(ReservationException.of(Problem.KEY_REUSED));
+          return refusedAtOnce(ReservationException.of(ReservationProblem.KEY_REUSED));
         }
         if (known != null && known.asked().join()) {
           return answer(known.asked(), shown);
@@ -151,7 +152,8 @@ public final class ReservationTable implements Reservations {
    *
    * @param named whether a failure names its leg, because the caller sent a list
    */
-  private record RequestedReservations(List<Wish> wishes, long waitNanos, boolean named) {
+  private record RequestedReservations(
+      List<ReservationRequest> wishes, long waitNanos, boolean named) {
     RequestedReservations {
       wishes = List.copyOf(wishes);
       if (wishes.isEmpty()) {
@@ -176,12 +178,13 @@ public final class ReservationTable implements Reservations {
     ask.start(pickLoop(), nanoClock.getAsLong() + (waits ? waitNanos : ASK_NANOS), waits);
   }
 
-  private <T> Asked<T> answer(PendingReservation ask, Function<List<TokenEntry>, T> shown) {
+  private <T> ReservationCall<T> answer(
+      PendingReservation ask, Function<List<TokenEntry>, T> shown) {
     Future<T> told = counted(ask.answer().map(shown));
     return new PendingReservation.AwaitedReservation<>(told, new AtomicReference<>(ask::leave));
   }
 
-  private <T> Asked<T> refusedAtOnce(ReservationException why) {
+  private <T> ReservationCall<T> refusedAtOnce(ReservationException why) {
     counters.recordRefusal(why.problem());
     return new PendingReservation.AwaitedReservation<>(
         Future.failedFuture(why), new AtomicReference<>(() -> {}));
@@ -213,12 +216,12 @@ public final class ReservationTable implements Reservations {
 
   /** Records the end of a selection. */
   private void onSelectionEnded(TokenEntry entry, LeasedSelection selection) {
-    Problem how = Objects.requireNonNull(selection.endReason());
+    ReservationProblem how = Objects.requireNonNull(selection.endReason());
     long now = nanoClock.getAsLong();
     if (!entry.end(how, now + Math.max(entry.ttlNanos, REMEMBER_NANOS))) {
       return;
     }
-    if (how != Problem.ALREADY_USED) { // else its outcome is not known yet
+    if (how != ReservationProblem.ALREADY_USED) { // else its outcome is not known yet
       counters.recordEnd(how);
     }
     held.remove(entry);
@@ -294,7 +297,8 @@ public final class ReservationTable implements Reservations {
                 return now;
               }
               selection.expireIfPast(nanoClock.getAsLong());
-              throw refuse(Objects.requireNonNullElse(entry.endReason(), Problem.REPLICA_GONE));
+              throw refuse(
+                  Objects.requireNonNullElse(entry.endReason(), ReservationProblem.REPLICA_GONE));
             });
   }
 
@@ -310,12 +314,15 @@ public final class ReservationTable implements Reservations {
     TokenEntry entry = tokens.get(token);
     if (entry == null || !entry.deployment.equals(deployment)) {
       return Future.failedFuture(
-          refuse(entry == null ? Problem.UNKNOWN_TOKEN : Problem.OTHER_DEPLOYMENT));
+          refuse(
+              entry == null
+                  ? ReservationProblem.UNKNOWN_TOKEN
+                  : ReservationProblem.OTHER_DEPLOYMENT));
     }
     LeasedSelection selection = entry.selection();
     Future<Void> released = selection == null ? Future.succeededFuture() : selection.close();
-    Problem ended = selection == null ? entry.endReason() : selection.endReason();
-    return ended == Problem.ALREADY_USED ? Future.failedFuture(refuse(ended)) : released;
+    ReservationProblem ended = selection == null ? entry.endReason() : selection.endReason();
+    return ended == ReservationProblem.ALREADY_USED ? Future.failedFuture(refuse(ended)) : released;
   }
 
   /** Returns the deployment of a token, also after its end; null if it is unknown. Thread-safe. */
@@ -343,7 +350,8 @@ public final class ReservationTable implements Reservations {
   public Future<LeasedSelection> fetch(
       String keeper, String token, DeploymentRouter router, RouterLoop loop, CallObserver owner) {
     GangMember leg =
-        PendingReservation.leg(router, new Wish(router.deployment(), 0, 0, owner.sessionId()));
+        PendingReservation.leg(
+            router, new ReservationRequest(router.deployment(), 0, 0, owner.sessionId()));
     return counted(ReservationOwners.use(loop, keeper, token, leg, owner.deadlineNanos()));
   }
 
@@ -371,19 +379,20 @@ public final class ReservationTable implements Reservations {
       owner.onFailure(router.pendingFull(loop));
       return null;
     }
-    Problem lost = selection.take();
+    ReservationProblem lost = selection.take();
     if (lost != null) {
       throw refuse(lostTo(lost, entry));
     }
-    counters.recordEnd(Problem.ALREADY_USED);
+    counters.recordEnd(ReservationProblem.ALREADY_USED);
     RoutedCall call = selection.newCall(loop, request, owner);
     call.dispatchTaken();
     return call;
   }
 
   /** Corrects the recorded end of a reservation that a request took but could not run on. */
-  Problem lostTo(Problem lost, TokenEntry entry) {
-    if (lost != Problem.ALREADY_USED && entry.endReason() == Problem.ALREADY_USED) {
+  ReservationProblem lostTo(ReservationProblem lost, TokenEntry entry) {
+    if (lost != ReservationProblem.ALREADY_USED
+        && entry.endReason() == ReservationProblem.ALREADY_USED) {
       entry.endedInstead(lost);
       counters.recordEnd(lost);
     }
@@ -396,35 +405,39 @@ public final class ReservationTable implements Reservations {
 
   /** Returns the open selection of an entry; throws the reason if there is none. */
   LeasedSelection open(@Nullable TokenEntry entry, DeploymentId deployment) {
-    Problem problem = problemOf(entry, deployment);
+    ReservationProblem problem = problemOf(entry, deployment);
     LeasedSelection selection = entry == null ? null : entry.selection();
     if (selection == null || problem != null) {
-      throw refuse(problem == null ? Problem.EXPIRED : problem);
+      throw refuse(problem == null ? ReservationProblem.EXPIRED : problem);
     }
     return selection;
   }
 
-  private @Nullable Problem problemOf(@Nullable TokenEntry entry, DeploymentId deployment) {
+  private @Nullable ReservationProblem problemOf(
+      @Nullable TokenEntry entry, DeploymentId deployment) {
     if (entry == null) {
-      return Problem.UNKNOWN_TOKEN;
+      return ReservationProblem.UNKNOWN_TOKEN;
     }
-    return entry.deployment.equals(deployment) ? entry.endReason() : Problem.OTHER_DEPLOYMENT;
+    return entry.deployment.equals(deployment)
+        ? entry.endReason()
+        : ReservationProblem.OTHER_DEPLOYMENT;
   }
 
   private Reservation now(TokenEntry entry) {
     Reservation reservation = entry.reservation();
     if (reservation == null) {
-      throw ReservationException.of(Objects.requireNonNullElse(entry.endReason(), Problem.EXPIRED));
+      throw ReservationException.of(
+          Objects.requireNonNullElse(entry.endReason(), ReservationProblem.EXPIRED));
     }
     return reservation;
   }
 
-  ReservationException refuse(Problem problem) {
+  ReservationException refuse(ReservationProblem problem) {
     counters.recordRefusal(problem);
     return ReservationException.of(problem);
   }
 
-  private static ReservationException refusal(Problem problem, String text) {
+  private static ReservationException refusal(ReservationProblem problem, String text) {
     return new ReservationException(problem, text, -1, -1);
   }
 
@@ -457,7 +470,7 @@ public final class ReservationTable implements Reservations {
   }
 
   private static ReservationException drains() {
-    return refusal(Problem.UNAVAILABLE, "This node is being drained.");
+    return refusal(ReservationProblem.UNAVAILABLE, "This node is being drained.");
   }
 
   /** Releases all held slots, because no client can use them any longer. */

@@ -3,8 +3,8 @@ package dev.berth.routing.reserve;
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage.SlotReserved;
-import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.routing.LeasedSelection;
 import org.jspecify.annotations.Nullable;
 
@@ -15,7 +15,7 @@ final class TokenEntry {
   final String caller;
   final long ttlNanos;
   private volatile @Nullable LeasedSelection selection; // null after its end
-  private volatile @Nullable Problem ended;
+  private volatile @Nullable ReservationProblem ended;
   private volatile long forgetNanos;
   private @Nullable AttemptId givenTo; // remote request that received the slot
   private @Nullable SlotReserved given; // reply to that request
@@ -35,13 +35,13 @@ final class TokenEntry {
   }
 
   /** Returns how the reservation ended; null while it is open. */
-  @Nullable Problem endReason() {
+  @Nullable ReservationProblem endReason() {
     LeasedSelection held = selection;
     return held == null ? ended : held.endReason();
   }
 
   /** Records the end; returns false if it was recorded before. */
-  synchronized boolean end(Problem how, long forgetAtNanos) {
+  synchronized boolean end(ReservationProblem how, long forgetAtNanos) {
     if (selection == null) {
       return false;
     }
@@ -52,7 +52,7 @@ final class TokenEntry {
   }
 
   /** Corrects the end: a request took the slot but could not run on it. */
-  void endedInstead(Problem how) {
+  void endedInstead(ReservationProblem how) {
     ended = how;
   }
 

@@ -93,7 +93,7 @@ public final class LocalReplica extends RoutedReplica implements SlotObserver {
   }
 
   @Override
-  public void freed(Slots freed) {
+  public void onSlotFreed(Slots freed) {
     if (queue.hasTakers()) {
       queue.pump();
     }

@@ -1,7 +1,7 @@
 package dev.berth.routing.slots;
 
 import dev.berth.protocol.AttemptId;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.SlotToken;
@@ -81,7 +81,7 @@ public final class RemoteReplica extends RoutedReplica {
   public int ongoing() {
     int ours = own.get();
     ReceivedLoadReport last = fresh();
-    return last == null ? ours : Math.max(0, Load.ongoing(last.load) - last.ownThen) + ours;
+    return last == null ? ours : Math.max(0, LoadReport.ongoing(last.load) - last.ownThen) + ours;
   }
 
   /** Returns the last report; null if there is none, or if it is stale. */
@@ -93,7 +93,7 @@ public final class RemoteReplica extends RoutedReplica {
   @Override
   public int maxOngoing() {
     ReceivedLoadReport last = report.get();
-    return last == null ? info.maxOngoing() : Load.max(last.load);
+    return last == null ? info.maxOngoing() : LoadReport.max(last.load);
   }
 
   /** Returns an offered slot, or an estimate of a free slot; the replica may refuse an estimate. */
@@ -127,22 +127,22 @@ public final class RemoteReplica extends RoutedReplica {
 
   @Override
   public boolean recordLoadReport(long load) {
-    if (load == Load.NONE) {
+    if (load == LoadReport.NONE) {
       return false;
     }
     silent = false;
     for (; ; ) {
       ReceivedLoadReport last = report.get();
       ReceivedLoadReport fresh = fresh(); // null if stale: the sequence may have wrapped since then
-      if (fresh != null && Load.isNewer(fresh.load, load)) {
+      if (fresh != null && LoadReport.isNewer(fresh.load, load)) {
         return false; // an equal number counts: fewer own requests were in flight at its time
       }
       if (report.compareAndSet(
           last, new ReceivedLoadReport(load, own.get(), nanoClock.getAsLong()))) {
-        if (Load.isBlocked(load) != (last != null && Load.isBlocked(last.load))) {
+        if (LoadReport.isBlocked(load) != (last != null && LoadReport.isBlocked(last.load))) {
           loopChanged.run();
         }
-        boolean room = Load.ongoing(load) < Load.max(load);
+        boolean room = LoadReport.ongoing(load) < LoadReport.max(load);
         if (room) {
           backoffNanos = INITIAL_BACKOFF_NANOS;
         }
@@ -237,7 +237,8 @@ public final class RemoteReplica extends RoutedReplica {
   @Override
   public boolean isOn(RoutingExclusions blocked) {
     ReceivedLoadReport last = fresh();
-    return last != null && Load.isBlocked(last.load) || blocked.suspects(info.address().node());
+    return last != null && LoadReport.isBlocked(last.load)
+        || blocked.suspects(info.address().node());
   }
 
   @Override

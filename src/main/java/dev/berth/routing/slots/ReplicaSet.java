@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * creates a new set, so that decisions avoid replicas on blocked loops without a check.
  */
 public final class ReplicaSet {
-  public final RoutingSnapshot.Version version;
+  public final RoutingSnapshot.SnapshotVersion version;
   public final boolean available;
   public final RoutedReplica[] all; // routable and draining
   private final long blockedThen; // number of replicas on blocked loops at creation
@@ -31,7 +31,7 @@ public final class ReplicaSet {
   public final ReplicaRanker ranker; // ranks this set only
 
   public ReplicaSet(
-      RoutingSnapshot.Version version,
+      RoutingSnapshot.SnapshotVersion version,
       boolean available,
       List<RoutedReplica> replicas,
       RoutingExclusions blocked,
@@ -63,7 +63,8 @@ public final class ReplicaSet {
   }
 
   public static ReplicaSet empty(RoutingExclusions blocked, ReplicaRanker ranker) {
-    return new ReplicaSet(RoutingSnapshot.Version.NONE, true, List.of(), blocked, null, ranker);
+    return new ReplicaSet(
+        RoutingSnapshot.SnapshotVersion.NONE, true, List.of(), blocked, null, ranker);
   }
 
   /**

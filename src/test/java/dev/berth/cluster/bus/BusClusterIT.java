@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.cluster.link.LinkWorld;
-import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Promise;
@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class BusClusterIT {
   private static final String N1 = "n1~0a";
   private static final String N2 = "n2~0b";
-  private static final String ADDRESS = Addresses.router(N2, 0);
+  private static final String ADDRESS = BusAddresses.router(N2, 0);
 
   @TempDir Path folder;
   private LinkWorld world;
@@ -136,27 +136,27 @@ class BusClusterIT {
   void aReplyComesBack() throws Exception {
     two.peers.controller(N2);
     one.peers.controller(N2);
-    two.vertx.eventBus().consumer(Addresses.CONTROLLER, asks -> asks.reply(7L));
-    assertThat(await(one.vertx.eventBus().request(Addresses.CONTROLLER, "term?")).body())
+    two.vertx.eventBus().consumer(BusAddresses.CONTROLLER, asks -> asks.reply(7L));
+    assertThat(await(one.vertx.eventBus().request(BusAddresses.CONTROLLER, "term?")).body())
         .isEqualTo(7L);
   }
 
   @Test
   void theControllersAddressGoesWhereItIsSaidToBe() throws Exception {
-    one.consumes(Addresses.CONTROLLER);
-    two.consumes(Addresses.CONTROLLER);
+    one.consumes(BusAddresses.CONTROLLER);
+    two.consumes(BusAddresses.CONTROLLER);
     one.peers.controller(N2);
-    assertThat(one.send(N2, Addresses.CONTROLLER, 1)).isTrue();
+    assertThat(one.send(N2, BusAddresses.CONTROLLER, 1)).isTrue();
     assertThat(two.next()).isOne();
     one.peers.controller(N1);
-    one.vertx.eventBus().send(Addresses.CONTROLLER, message(2), options());
+    one.vertx.eventBus().send(BusAddresses.CONTROLLER, message(2), options());
     assertThat(one.next()).isEqualTo(2);
   }
 
   @Test
   void nothingIsSentToWhoIsNotThereOrIsLost() throws Exception {
     two.consumes(ADDRESS);
-    assertThat(one.send("n3~0c", Addresses.router("n3~0c", 0), 1)).isFalse();
+    assertThat(one.send("n3~0c", BusAddresses.router("n3~0c", 0), 1)).isFalse();
     assertThat(one.send(N2, ADDRESS, 2)).isTrue();
     assertThat(two.next()).isEqualTo(2);
 
@@ -177,9 +177,9 @@ class BusClusterIT {
     Process successor = process("n2~0d", world.bus("n2"));
     one.peers.remove(N2);
     one.knows(successor);
-    successor.consumes(Addresses.router(successor.name, 0));
+    successor.consumes(BusAddresses.router(successor.name, 0));
     assertThat(one.send(N2, ADDRESS, 1)).isFalse();
-    assertThat(one.send(successor.name, Addresses.router(successor.name, 0), 2)).isTrue();
+    assertThat(one.send(successor.name, BusAddresses.router(successor.name, 0), 2)).isTrue();
     assertThat(successor.next()).isEqualTo(2);
   }
 
@@ -202,9 +202,9 @@ class BusClusterIT {
   @Test
   void noSubscriptionIsStored() throws Exception {
     ClusterManager before = new BusCluster(N1, new BusPeers());
-    one.consumes(Addresses.router(N1, 0));
+    one.consumes(BusAddresses.router(N1, 0));
     one.consumes("orders");
-    for (String address : List.of(Addresses.router(N1, 0), "orders")) {
+    for (String address : List.of(BusAddresses.router(N1, 0), "orders")) {
       Promise<List<RegistrationInfo>> found = Promise.promise();
       one.cluster.getRegistrations(address, found);
       assertThat(await(found.future())).isEmpty();
@@ -213,7 +213,7 @@ class BusClusterIT {
     before.getRegistrations(ADDRESS, unknown);
     assertThat(await(unknown.future())).isEmpty();
     Promise<List<RegistrationInfo>> computed = Promise.promise();
-    one.cluster.getRegistrations(Addresses.replica(N2, 5), computed);
+    one.cluster.getRegistrations(BusAddresses.replica(N2, 5), computed);
     assertThat(await(computed.future()))
         .as("though nobody consumes it there")
         .containsExactly(new RegistrationInfo(N2, 0, false));
@@ -226,7 +226,7 @@ class BusClusterIT {
     one.peers.add("hung~1", "127.0.0.1", silent.actualPort());
     BusMessage large =
         new BusMessage.StreamFrame(1, 0, Buffer.buffer(new byte[64 * 1024]), true, 0);
-    String there = Addresses.router("hung~1", 0);
+    String there = BusAddresses.router("hung~1", 0);
     int sent = 0;
     while (one.peers.send(one.vertx.eventBus(), "hung~1", there, large)) {
       assertThat(++sent).isLessThan(1_000);

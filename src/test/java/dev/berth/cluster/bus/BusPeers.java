@@ -1,6 +1,6 @@
 package dev.berth.cluster.bus;
 
-import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.wire.BusMessageCodec;
 import dev.berth.protocol.wire.WireCodec;
@@ -61,7 +61,7 @@ public final class BusPeers {
   /** Where the controller is: a peer, or the own process; null when that is not known. */
   public void controller(@Nullable String name) {
     controller = name;
-    forget(Addresses.CONTROLLER);
+    forget(BusAddresses.CONTROLLER);
   }
 
   private void forget(String address) {
@@ -78,7 +78,7 @@ public final class BusPeers {
 
   /** The peer that receives an address; null when none does. */
   @Nullable String find(String address) {
-    String name = Addresses.CONTROLLER.equals(address) ? controller : nodeOf(address);
+    String name = BusAddresses.CONTROLLER.equals(address) ? controller : nodeOf(address);
     if (name == null || !peers.containsKey(name)) {
       return null;
     }

@@ -14,10 +14,10 @@ import dev.berth.cluster.control.ControlWorld.Node;
 import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
-import dev.berth.cluster.membership.Authority;
+import dev.berth.cluster.membership.ClusterEpoch;
 import dev.berth.cluster.membership.Handshake;
-import dev.berth.cluster.membership.Handshake.Hello;
-import dev.berth.cluster.membership.Handshake.Refused;
+import dev.berth.cluster.membership.Handshake.HandshakeHello;
+import dev.berth.cluster.membership.Handshake.HandshakeRefused;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.MembershipStatus;
@@ -51,9 +51,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** Nodes and their controller over TLS on the loopback. */
 @Timeout(60)
 class ControlIT {
-  private static final Authority NEW = new Authority("id-1", 1, 3, 1, "d1");
-  private static final Authority OLD = new Authority("id-1", 1, 2, 9, "d9");
-  private static final Authority FIRST = new Authority("id-1", 1, 1, 1, "d1");
+  private static final ClusterEpoch NEW = new ClusterEpoch("id-1", 1, 3, 1, "d1");
+  private static final ClusterEpoch OLD = new ClusterEpoch("id-1", 1, 2, 9, "d9");
+  private static final ClusterEpoch FIRST = new ClusterEpoch("id-1", 1, 1, 1, "d1");
 
   @TempDir private Path folder;
   private ControlWorld world;
@@ -124,7 +124,7 @@ class ControlIT {
 
     controller.server.cordon("n3", true);
     world.links.eventually(
-        () -> n2.members.list().stream().anyMatch(m -> m.state() == Member.State.CORDONED));
+        () -> n2.members.list().stream().anyMatch(m -> m.state() == Member.MemberState.CORDONED));
     eventually(controller, status -> status.nodes().size() == 3);
   }
 
@@ -232,7 +232,7 @@ class ControlIT {
     Map<String, String> labels = Map.of("k", "x".repeat(3_500));
     try (LogLines ends = new LogLines(ControlServer.class, Level.INFO)) {
       for (int i = 0; i < 150; i++) { // 40 MB of news, of which 16 MiB may wait
-        n2.onLoop(() -> n2.line.say(new ControlForm.NodeBeat(List.of(), 0)));
+        n2.onLoop(() -> n2.line.send(new ControlForm.NodeBeat(List.of(), 0)));
         String name = "m" + i;
         new FakeLine(name, "b", labels, false);
         world.links.eventually(
@@ -262,11 +262,11 @@ class ControlIT {
   }
 
   /** A node on the controller's own loop, which says what a test has it say. */
-  private final class FakeLine implements Line.User {
+  private final class FakeLine implements ControlConnection.ControlConnectionHandler {
     final List<String> heard = new CopyOnWriteArrayList<>();
     private final ControlLoops at;
     private final boolean leaves;
-    Line line;
+    ControlConnection line;
     NetSocketInternal socket; // none on the controller's own loop
 
     FakeLine(String name, String process, Map<String, String> labels, boolean leaves) {
@@ -277,18 +277,19 @@ class ControlIT {
         ControlLoops at, String name, String process, Map<String, String> labels, boolean leaves) {
       this.at = at;
       this.leaves = leaves;
-      NodeInfo.Ports ports = new NodeInfo.Ports(1, 1, 1);
+      NodeInfo.NodePorts ports = new NodeInfo.NodePorts(1, 1, 1);
       NodeInfo node = new NodeInfo(name, process, false, null, labels, "h", ports);
-      Hello hello =
-          new Hello(Handshake.VERSION, WireCodec.VERSION, "prod", node, 0, false, null, List.of());
-      Function<Line, Line.User> user =
+      HandshakeHello hello =
+          new HandshakeHello(
+              Handshake.VERSION, WireCodec.VERSION, "prod", node, 0, false, null, List.of());
+      Function<ControlConnection, ControlConnection.ControlConnectionHandler> user =
           made -> {
             line = made;
             return this;
           };
       if (at == controller.around) {
         onLoop(() -> controller.server.local().connect(null, user));
-        onLoop(() -> line.say(hello));
+        onLoop(() -> line.send(hello));
       } else {
         onLoop(
             () ->
@@ -297,8 +298,9 @@ class ControlIT {
                     .onSuccess(
                         made -> {
                           socket = (NetSocketInternal) made;
-                          new SocketLine(at.links(), at.tls(), "n1", user).attach(made);
-                          line.say(hello);
+                          new SocketControlConnection(at.links(), at.tls(), "n1", user)
+                              .attach(made);
+                          line.send(hello);
                         }));
       }
     }
@@ -312,16 +314,16 @@ class ControlIT {
     }
 
     @Override
-    public void said(Record message) {
+    public void onMessage(Record message) {
       heard.add(message.getClass().getSimpleName());
       if (message instanceof Welcome && leaves) {
-        line.say(new ControlForm.Leaving());
-        at.later(() -> controller.server.left("n2"));
+        line.send(new ControlForm.Leaving());
+        at.later(() -> controller.server.onNodeDrained("n2"));
       }
     }
 
     @Override
-    public void ended(String reason) {}
+    public void onEnded(String reason) {}
   }
 
   @Test
@@ -470,7 +472,7 @@ class ControlIT {
       Future<Void> left = node.client.leave();
       eventually(controller.told, "leaving " + name);
       assertThat(left.isComplete()).isFalse();
-      controller.server.left(name);
+      controller.server.onNodeDrained(name);
       await(left);
       eventually(controller.told, "left " + name);
     }
@@ -480,8 +482,8 @@ class ControlIT {
 
   @Test
   void aControllerOfAnOldStateFindsOutAndCommandsNobody() throws Exception {
-    controller.authority = new Authority("id-1", 1, 3, 1, "d1");
-    Controller old = world.new Controller(new Authority("id-1", 1, 2, 1, "d1"));
+    controller.authority = new ClusterEpoch("id-1", 1, 3, 1, "d1");
+    Controller old = world.new Controller(new ClusterEpoch("id-1", 1, 2, 1, "d1"));
     Node n2 = world.new Node("prod", "n2", "a", "n2", controller.port, old.port).started();
     eventually(n2.told, "command after it");
 
@@ -494,7 +496,7 @@ class ControlIT {
 
   @Test
   void aNodeRefusesAnOldControllerAndWhatAnOldOneCommands() throws Exception {
-    Queue<Authority> next = new ArrayDeque<>(List.of(NEW, OLD));
+    Queue<ClusterEpoch> next = new ArrayDeque<>(List.of(NEW, OLD));
     List<String> ended = new CopyOnWriteArrayList<>();
     Node n2 =
         world
@@ -502,14 +504,14 @@ class ControlIT {
                 controller,
                 "n2",
                 line ->
-                    new Line.User() {
+                    new ControlConnection.ControlConnectionHandler() {
                       @Override
-                      public void said(Record message) {
-                        if (message instanceof Hello && !next.isEmpty()) {
-                          line.say(new Welcome(next.remove(), "n1", 7, true));
-                          line.say(new Command(NEW, Buffer.buffer("new")));
-                          line.say(new Command(OLD, Buffer.buffer("old")));
-                        } else if (message instanceof Refused it) {
+                      public void onMessage(Record message) {
+                        if (message instanceof HandshakeHello && !next.isEmpty()) {
+                          line.send(new Welcome(next.remove(), "n1", 7, true));
+                          line.send(new Command(NEW, Buffer.buffer("new")));
+                          line.send(new Command(OLD, Buffer.buffer("old")));
+                        } else if (message instanceof HandshakeRefused it) {
                           ended.add("told: " + it.reason());
                         } else if (message instanceof Inventory) {
                           line.end("over");
@@ -517,7 +519,7 @@ class ControlIT {
                       }
 
                       @Override
-                      public void ended(String reason) {
+                      public void onEnded(String reason) {
                         ended.add(reason);
                       }
                     })
@@ -533,26 +535,26 @@ class ControlIT {
 
   @Test
   void nodeRemembersNothingOfARefusedController() throws Exception {
-    Authority stranger = new Authority("id-2", 9, 9, 9, "d9");
-    List<Hello> hellos = new CopyOnWriteArrayList<>();
+    ClusterEpoch stranger = new ClusterEpoch("id-2", 9, 9, 9, "d9");
+    List<HandshakeHello> hellos = new CopyOnWriteArrayList<>();
     Node n2 =
         world
             .new Node(
                 controller,
                 "n2",
                 line ->
-                    new Line.User() {
+                    new ControlConnection.ControlConnectionHandler() {
                       @Override
-                      public void said(Record message) {
-                        if (message instanceof Hello it) {
+                      public void onMessage(Record message) {
+                        if (message instanceof HandshakeHello it) {
                           hellos.add(it);
-                          line.say(new Welcome(stranger, "n9", 7, true)); // expected: n1
-                          line.say(new Beat(stranger));
+                          line.send(new Welcome(stranger, "n9", 7, true)); // expected: n1
+                          line.send(new Beat(stranger));
                         }
                       }
 
                       @Override
-                      public void ended(String reason) {}
+                      public void onEnded(String reason) {}
                     })
             .started();
 
@@ -579,7 +581,7 @@ class ControlIT {
     Node other = world.new Node("prod", "n2", "a", "n2", controller.port);
     n2.say(
         controller,
-        new Hello(
+        new HandshakeHello(
             Handshake.VERSION, WireCodec.VERSION, "prod", other.info, 0, false, null, List.of()));
     eventually(controller.told, "joined n2 101 true");
 
@@ -618,7 +620,7 @@ class ControlIT {
     Told refused = speaks();
     refused.say(
         controller,
-        new Hello(
+        new HandshakeHello(
             Handshake.VERSION,
             WireCodec.VERSION,
             "other",
@@ -632,7 +634,7 @@ class ControlIT {
 
     assertThat(silent.ends)
         .containsExactly("not admitted within 2000 ms (expected: HELLO, and WELCOME)");
-    assertThat(refused.said.get(0)).isInstanceOf(Refused.class);
+    assertThat(refused.said.get(0)).isInstanceOf(HandshakeRefused.class);
     assertThat(world.registry).isEmpty();
   }
 
@@ -668,11 +670,13 @@ class ControlIT {
     LinkWorld.on(
         loop,
         () -> {
-          new SocketLine(loop, tls, "there", line -> new Told(said, ended)).attach(other);
-          SocketLine line = new SocketLine(loop, tls, "there", own -> new Told(said, ended));
+          new SocketControlConnection(loop, tls, "there", line -> new Told(said, ended))
+              .attach(other);
+          SocketControlConnection line =
+              new SocketControlConnection(loop, tls, "there", own -> new Told(said, ended));
           line.attach(socket);
-          line.say(big);
-          line.say(new Beat(FIRST));
+          line.send(big);
+          line.send(new Beat(FIRST));
           return line;
         });
 
@@ -680,32 +684,32 @@ class ControlIT {
     assertThat(said).containsExactly(new Beat(FIRST), big);
   }
 
-  private static final class Told implements Line.User {
+  private static final class Told implements ControlConnection.ControlConnectionHandler {
     final List<Record> said;
     final List<String> ends;
-    private Line line;
+    private ControlConnection line;
 
     Told(List<Record> said, List<String> ends) {
       this.said = said;
       this.ends = ends;
     }
 
-    Told on(Line made) {
+    Told on(ControlConnection made) {
       line = made;
       return this;
     }
 
     void say(Controller to, Record message) {
-      to.around.later(() -> line.say(message));
+      to.around.later(() -> line.send(message));
     }
 
     @Override
-    public void said(Record message) {
+    public void onMessage(Record message) {
       said.add(message);
     }
 
     @Override
-    public void ended(String reason) {
+    public void onEnded(String reason) {
       ends.add(reason);
     }
   }

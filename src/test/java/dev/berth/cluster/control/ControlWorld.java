@@ -3,21 +3,21 @@ package dev.berth.cluster.control;
 import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
-import dev.berth.cluster.membership.Authority;
+import dev.berth.cluster.membership.ClusterEpoch;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.Member;
-import dev.berth.cluster.membership.MemberAction.Leaves;
-import dev.berth.cluster.membership.MemberAction.Left;
-import dev.berth.cluster.membership.MemberAction.Lost;
-import dev.berth.cluster.membership.MemberAction.News;
-import dev.berth.cluster.membership.MemberAction.Suspect;
-import dev.berth.cluster.membership.MemberAction.Tell;
-import dev.berth.cluster.membership.Members;
+import dev.berth.cluster.membership.MemberAction.MemberLeaving;
+import dev.berth.cluster.membership.MemberAction.MembershipEvent;
+import dev.berth.cluster.membership.MemberAction.PublishMembers;
+import dev.berth.cluster.membership.MemberAction.RemovedAsLeft;
+import dev.berth.cluster.membership.MemberAction.RemovedAsLost;
+import dev.berth.cluster.membership.MemberAction.SuspicionChanged;
+import dev.berth.cluster.membership.MemberList;
 import dev.berth.cluster.membership.MembershipRules;
 import dev.berth.cluster.membership.NodeInfo;
-import dev.berth.cluster.membership.Registered;
+import dev.berth.cluster.membership.NodeRegistration;
 import dev.berth.config.ClusterConfig.JoinAddress;
-import dev.berth.protocol.port.Loop;
+import dev.berth.protocol.port.LoopExecutor;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
@@ -48,7 +48,7 @@ final class ControlWorld {
   final LinkWorld links;
   volatile boolean commits = true; // that a node is gone
   volatile boolean answers = true; // what nodes ask
-  final Map<String, Registered> registry = new ConcurrentHashMap<>(new TreeMap<>());
+  final Map<String, NodeRegistration> registry = new ConcurrentHashMap<>(new TreeMap<>());
   private final List<Node> nodes = new CopyOnWriteArrayList<>();
   private long lastNumber = 100;
 
@@ -70,7 +70,7 @@ final class ControlWorld {
     return payload.toString();
   }
 
-  private record OnContext(ContextInternal context) implements Loop {
+  private record OnContext(ContextInternal context) implements LoopExecutor {
     @Override
     public void execute(Runnable task) {
       context.runOnContext(here -> task.run());
@@ -88,15 +88,15 @@ final class ControlWorld {
   }
 
   /** Commits in memory. */
-  private final class Committed implements Registrations {
+  private final class Committed implements RegistrationStore {
     @Override
     public synchronized Future<Void> register(String name, String process) {
-      registry.computeIfAbsent(name, n -> new Registered(n, process, ++lastNumber));
+      registry.computeIfAbsent(name, n -> new NodeRegistration(n, process, ++lastNumber));
       return Future.succeededFuture();
     }
 
     @Override
-    public Future<Void> gone(String name, long number) {
+    public Future<Void> remove(String name, long number) {
       if (!commits) {
         return Future.failedFuture("no room");
       }
@@ -105,18 +105,18 @@ final class ControlWorld {
     }
 
     @Override
-    public boolean includes(Authority seen) {
+    public boolean includes(ClusterEpoch seen) {
       return true;
     }
 
     @Override
-    public Collection<Registered> known() {
+    public Collection<NodeRegistration> registeredNodes() {
       return registry.values();
     }
   }
 
   /** A controller on n1, and what it was told, as text. */
-  final class Controller implements ControlServer.Listener {
+  final class Controller implements ControlServer.ControlServerListener {
     final List<String> told = new CopyOnWriteArrayList<>();
     final List<Buffer> inventories = new CopyOnWriteArrayList<>();
     final List<NetSocket> sockets = new CopyOnWriteArrayList<>();
@@ -124,15 +124,15 @@ final class ControlWorld {
     final ControlLoops around;
     final ControlServer server;
     private final LinkServer listener;
-    volatile Authority authority;
-    volatile Members members = Members.NONE;
+    volatile ClusterEpoch authority;
+    volatile MemberList members = MemberList.NONE;
     int port;
 
-    Controller(Authority authority) throws Exception {
+    Controller(ClusterEpoch authority) throws Exception {
       this(authority, links.tls("n1"));
     }
 
-    Controller(Authority authority, LinkTls tls) throws Exception {
+    Controller(ClusterEpoch authority, LinkTls tls) throws Exception {
       this.authority = authority;
       around = around(tls);
       MembershipRules rules =
@@ -159,7 +159,7 @@ final class ControlWorld {
     }
 
     @Override
-    public void joined(Member member, boolean fresh) {
+    public void onNodeJoined(Member member, boolean fresh) {
       told.add("joined %s %d %s".formatted(member.node().name(), member.registration(), fresh));
       server.command(member.node().name(), Buffer.buffer("before the inventory"));
     }
@@ -171,20 +171,20 @@ final class ControlWorld {
     }
 
     @Override
-    public void inventory(Member member, Buffer payload) {
+    public void onInventory(Member member, Buffer payload) {
       take(payload);
       inventories.add(payload);
       server.command(member.node().name(), Buffer.buffer("after it"));
     }
 
     @Override
-    public void event(Member member, Buffer payload) {
+    public void onEvent(Member member, Buffer payload) {
       take(payload);
       told.add("event " + member.node().name() + " " + payload);
     }
 
     @Override
-    public void bus(Member member, Buffer payload, @Nullable Consumer<Buffer> answer) {
+    public void onBusMessage(Member member, Buffer payload, @Nullable Consumer<Buffer> answer) {
       told.add("bus " + read(payload));
       if (answer != null && answers) {
         answer.accept(Buffer.buffer("answer to ").appendBuffer(payload));
@@ -192,17 +192,17 @@ final class ControlWorld {
     }
 
     @Override
-    public void news(News news) {
-      if (news instanceof Tell it) {
+    public void onMembershipEvent(MembershipEvent news) {
+      if (news instanceof PublishMembers it) {
         members = it.members();
         counts.add(members.count());
-      } else if (news instanceof Suspect it) {
+      } else if (news instanceof SuspicionChanged it) {
         told.add("suspected " + it.member().node().name() + " " + it.suspected());
-      } else if (news instanceof Leaves it) {
+      } else if (news instanceof MemberLeaving it) {
         told.add("leaving " + it.member().node().name());
-      } else if (news instanceof Lost it) {
+      } else if (news instanceof RemovedAsLost it) {
         told.add("lost " + it.who().name() + " " + it.who().number() + " " + it.reason());
-      } else if (news instanceof Left it) {
+      } else if (news instanceof RemovedAsLeft it) {
         told.add("left " + it.who().name());
       } else {
         told.add("stands by");
@@ -211,13 +211,13 @@ final class ControlWorld {
   }
 
   /** A node, and what it was told, as text. */
-  final class Node implements ControlClient.Listener {
+  final class Node implements ControlClient.ControlClientListener {
     final List<String> told = new CopyOnWriteArrayList<>();
     final ControlLoops around;
     final ControlClient client;
     final NodeInfo info;
     final LinkServer data;
-    volatile Members members = Members.NONE;
+    volatile MemberList members = MemberList.NONE;
     volatile Buffer inventory = Buffer.buffer("nothing");
 
     /** One that calls some ports in turn; by any names in its certificate. */
@@ -231,7 +231,7 @@ final class ControlWorld {
       data = new LinkServer(tls, "data");
       int dataPort =
           LinkWorld.await(data.listen(List.of(around.links()), "127.0.0.1", 0, NetSocket::close));
-      ControlClient.Self self = self(cluster, name, process, dataPort);
+      ControlClient.ControlClientSettings self = self(cluster, name, process, dataPort);
       info = self.node();
       client =
           new ControlClient(
@@ -254,20 +254,28 @@ final class ControlWorld {
     }
 
     /** On the loops of a controller, whoever it is commanded by. */
-    Node(Controller beside, String name, Function<Line, Line.User> controller) {
-      this(beside, name, (to, user) -> LocalLine.connect(beside.around.links(), user, controller));
+    Node(
+        Controller beside,
+        String name,
+        Function<ControlConnection, ControlConnection.ControlConnectionHandler> controller) {
+      this(
+          beside,
+          name,
+          (to, user) ->
+              InProcessControlConnection.connect(beside.around.links(), user, controller));
     }
 
     private Node(Controller beside, String name, Connector connector) {
       around = beside.around;
       data = new LinkServer(around.tls(), "data");
-      ControlClient.Self self = self("prod", name, "p1", 0);
+      ControlClient.ControlClientSettings self = self("prod", name, "p1", 0);
       info = self.node();
       client = new ControlClient(around, self, connector, new Random(1), this);
     }
 
-    private static ControlClient.Self self(String cluster, String name, String process, int data) {
-      return new ControlClient.Self(
+    private static ControlClient.ControlClientSettings self(
+        String cluster, String name, String process, int data) {
+      return new ControlClient.ControlClientSettings(
           cluster,
           new NodeInfo(
               name,
@@ -276,7 +284,7 @@ final class ControlWorld {
               null,
               Map.of(),
               "127.0.0.1",
-              new NodeInfo.Ports(data, 0, 0)),
+              new NodeInfo.NodePorts(data, 0, 0)),
           Set.of("n1"),
           INTERVAL,
           TIMEOUT);
@@ -289,7 +297,7 @@ final class ControlWorld {
     }
 
     @Override
-    public void welcomed(Welcome welcome) {
+    public void onWelcome(Welcome welcome) {
       told.add("welcomed %d %s".formatted(welcome.registration(), welcome.fresh()));
     }
 
@@ -299,17 +307,17 @@ final class ControlWorld {
     }
 
     @Override
-    public void command(Buffer payload) {
+    public void onCommand(Buffer payload) {
       told.add("command " + payload);
     }
 
     @Override
-    public void bus(Buffer payload) {
+    public void onBusMessage(Buffer payload) {
       told.add("bus " + read(payload));
     }
 
     @Override
-    public void members(Members all) {
+    public void onMembers(MemberList all) {
       members = all;
     }
 
@@ -319,7 +327,7 @@ final class ControlWorld {
     }
 
     @Override
-    public void noController(boolean none) {
+    public void onNoController(boolean none) {
       told.add("no controller " + none);
     }
   }

@@ -27,7 +27,7 @@ class ClockOffsetTest {
   private void ping(long there, long back) {
     long sent = now;
     now += there + back;
-    clock.answered(sent, peer(sent + there), now);
+    clock.onPong(sent, peer(sent + there), now);
   }
 
   /** How old a frame seems that was sent so long ago. */

@@ -7,9 +7,9 @@ import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.NodeInfo;
-import dev.berth.cluster.membership.NodeInfo.Ports;
+import dev.berth.cluster.membership.NodeInfo.NodePorts;
 import dev.berth.config.ClusterConfig;
-import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallAccepted;
 import dev.berth.protocol.port.SendResult;
@@ -26,7 +26,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** An instance of two loops, as far as its links go. Its clock has an offset of its own. */
-public final class FakeNode implements Mailboxes, LinkListener {
+public final class FakeNode implements LocalMailboxes, LinkListener {
   static final long CAP = 8 << 20;
   private static final int LOOPS = 2;
 
@@ -47,8 +47,8 @@ public final class FakeNode implements Mailboxes, LinkListener {
     LongSupplier clock = () -> System.nanoTime() + ahead.get();
     bus = new LinkBus(config, busNode, loops, tls, this, this, clock);
     for (int loop = 0; loop < LOOPS; loop++) {
-      received.put(Addresses.router(busNode, loop), new CopyOnWriteArrayList<>());
-      received.put(Addresses.replica(busNode, loop), new CopyOnWriteArrayList<>());
+      received.put(BusAddresses.router(busNode, loop), new CopyOnWriteArrayList<>());
+      received.put(BusAddresses.replica(busNode, loop), new CopyOnWriteArrayList<>());
     }
   }
 
@@ -77,18 +77,18 @@ public final class FakeNode implements Mailboxes, LinkListener {
 
   FakeNode start(long registration, int port) throws Exception {
     member = member(busNode, await(bus.start("127.0.0.1", port)), registration);
-    bus.register(new OwnRegistration("cluster-1", registration));
+    bus.register(new LocalRegistration("cluster-1", registration));
     return this;
   }
 
   /** A worker on this machine. */
   public static Member member(String busNode, int port, long registration) {
     String[] parts = busNode.split("~");
-    Ports ports = new Ports(port, 0, 0);
+    NodePorts ports = new NodePorts(port, 0, 0);
     return new Member(
         new NodeInfo(parts[0], parts[1], false, null, Map.of(), "127.0.0.1", ports),
         registration,
-        Member.State.ALIVE);
+        Member.MemberState.ALIVE);
   }
 
   int port() {
@@ -104,7 +104,7 @@ public final class FakeNode implements Mailboxes, LinkListener {
   }
 
   List<BusMessage> routers(int loop) {
-    return received.get(Addresses.router(busNode, loop));
+    return received.get(BusAddresses.router(busNode, loop));
   }
 
   /** From a loop of its own to a router loop. */
@@ -114,7 +114,8 @@ public final class FakeNode implements Mailboxes, LinkListener {
 
   SendResult result(int from, FakeNode to, int loop, BusMessage message) throws Exception {
     return on(
-        loops.get(from), () -> bus.send(to.busNode, Addresses.router(to.busNode, loop), message));
+        loops.get(from),
+        () -> bus.send(to.busNode, BusAddresses.router(to.busNode, loop), message));
   }
 
   boolean send(FakeNode to, long id) throws Exception {
@@ -151,7 +152,7 @@ public final class FakeNode implements Mailboxes, LinkListener {
   public void deliver(String address, Consumer<Consumer<BusMessage>> task) {
     List<BusMessage> into = received.get(address);
     if (into != null) {
-      loops.get(Addresses.loop(address)).runOnContext(none -> task.accept(into::add));
+      loops.get(BusAddresses.loop(address)).runOnContext(none -> task.accept(into::add));
     }
   }
 

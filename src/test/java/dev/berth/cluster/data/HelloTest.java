@@ -10,21 +10,22 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class HelloTest {
-  private static final OwnRegistration SENDER = new OwnRegistration("cluster-1", 1);
-  private static final OwnRegistration RECEIVER = new OwnRegistration("cluster-1", 2);
+  private static final LocalRegistration SENDER = new LocalRegistration("cluster-1", 1);
+  private static final LocalRegistration RECEIVER = new LocalRegistration("cluster-1", 2);
   private static final Member KNOWN = FakeNode.member("n1~1", 1, 1);
 
-  private final Hello hello = Hello.of("n1~1", SENDER, 3, FakeNode.member("n2~1", 2, 2));
+  private final DataLinkHello hello =
+      DataLinkHello.of("n1~1", SENDER, 3, FakeNode.member("n2~1", 2, 2));
 
   private static @Nullable String refusal(
-      JsonObject fields, @Nullable OwnRegistration own, @Nullable Member known) {
-    return Hello.read(fields.toBuffer()).refusal("n2~1", own, known);
+      JsonObject fields, @Nullable LocalRegistration own, @Nullable Member known) {
+    return DataLinkHello.read(fields.toBuffer()).refusal("n2~1", own, known);
   }
 
   @Test
   void whatIsAsTheReceiverHasItIsTaken() {
     assertThat(refusal(hello.fields(), RECEIVER, KNOWN)).isNull();
-    assertThat(Hello.read(hello.fields().toBuffer()).loop()).isEqualTo(3);
+    assertThat(DataLinkHello.read(hello.fields().toBuffer()).loop()).isEqualTo(3);
   }
 
   @ParameterizedTest

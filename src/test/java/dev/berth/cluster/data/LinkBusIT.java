@@ -9,14 +9,14 @@ import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
 import dev.berth.fakes.LogLines;
-import dev.berth.protocol.Addresses;
 import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallAccepted;
 import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.BusMessage.StreamFrame;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
@@ -222,12 +222,13 @@ class LinkBusIT {
     on(
         two.loops.get(0),
         () -> {
-          LoopLinks links = new LoopLinks(two.bus, two.loops.get(0), 0);
+          EventLoopLinks links = new EventLoopLinks(two.bus, two.loops.get(0), 0);
           Buffer frame = Buffer.buffer();
           DataFrame.write(frame, DataFrame.REPLICA, 0, reserve(1));
           frame.setByte(3, (byte) 99); // a version of messages that is not known
           links.deliver(
-              Addresses.replica(two.busNode, 0), List.of(new Arrived(frame, Arrived.LONG_AGO)));
+              BusAddresses.replica(two.busNode, 0),
+              List.of(new TimestampedFrame(frame, TimestampedFrame.LONG_AGO)));
           return null;
         });
     world.eventually(() -> one.routers(0).size() == 1);
@@ -260,7 +261,7 @@ class LinkBusIT {
         one.loops.get(0),
         () -> {
           one.ahead.addAndGet(Duration.ofSeconds(10).toNanos()); // the other was suspended
-          return one.bus.send(two.busNode, Addresses.router(two.busNode, 0), reserve(1));
+          return one.bus.send(two.busNode, BusAddresses.router(two.busNode, 0), reserve(1));
         });
     world.eventually(() -> one.told.contains("broken n2~1 0"));
     world.eventually(() -> two.told.contains("broken n1~1 0"));
@@ -275,7 +276,7 @@ class LinkBusIT {
     FakeNode.acquaint(one, two);
     acceptMicros(one, two);
     for (FakeNode node : List.of(two, one)) { // in this order nothing comes from the future
-      node.ahead.addAndGet(Outgoing.IDLE.toNanos() + TimeUnit.SECONDS.toNanos(1));
+      node.ahead.addAndGet(OutboundLink.IDLE.toNanos() + TimeUnit.SECONDS.toNanos(1));
     }
     world.eventually(() -> two.bus.counters.links.sum() == 0);
     world.eventually(() -> one.bus.counters.links.sum() == 0);
@@ -336,7 +337,7 @@ class LinkBusIT {
     CountDownLatch until = stop(two);
     one.bus.idle = Duration.ofMillis(50);
     await(world.after(400, () -> {})); // it has said BYE, and two has not read it
-    one.bus.idle = Outgoing.IDLE;
+    one.bus.idle = OutboundLink.IDLE;
     assertThat(one.send(two, 8)).isTrue();
     until.countDown();
     world.eventually(() -> ids(two.routers(0)).contains(8L));
@@ -354,7 +355,7 @@ class LinkBusIT {
     FakeNode two = node("n2", LONG);
     FakeNode.acquaint(one, two);
     acceptMicros(one, two);
-    two.bus.register(new OwnRegistration("cluster-1", 1));
+    two.bus.register(new LocalRegistration("cluster-1", 1));
     one.bus.add(FakeNode.member(two.busNode, two.port(), 1));
     world.eventually(() -> one.send(two, 4) && ids(two.routers(0)).contains(4L));
   }
@@ -366,7 +367,7 @@ class LinkBusIT {
     FakeNode.acquaint(one, two);
     BusMessage unfit = new StreamFrame(1, 0, Buffer.buffer(new byte[64 * 1024 + 1]), false, 0);
     SendResult result = one.result(0, two, 0, unfit);
-    assertThat(result.kind()).isEqualTo(SendResult.Kind.UNFIT);
+    assertThat(result.kind()).isEqualTo(SendResult.SendResultKind.UNFIT);
     assertThat(result.reason()).isEqualTo("body: 65537 bytes (expected: at most 65536)");
     assertThat(one.send(two, 5)).isTrue();
     world.eventually(() -> ids(two.routers(0)).contains(5L));
@@ -398,10 +399,10 @@ class LinkBusIT {
   /** What is told wrong, and what is said of it. */
   enum Wrong {
     CLUSTER(
-        world -> world.one().bus.register(new OwnRegistration("cluster-2", 1)),
+        world -> world.one().bus.register(new LocalRegistration("cluster-2", 1)),
         "cluster id: cluster-2 (expected: cluster-1)"),
     OWN_REGISTRATION(
-        world -> world.one().bus.register(new OwnRegistration("cluster-1", 9)),
+        world -> world.one().bus.register(new LocalRegistration("cluster-1", 9)),
         "sender's registration: 9 (expected: 1)"),
     OTHER_REGISTRATION(
         world -> world.one().bus.add(FakeNode.member("n2~1", world.two().port(), 9)),
@@ -437,16 +438,16 @@ class LinkBusIT {
   }
 
   private void assertRefused(FakeNode from, String to, String there, String here) throws Exception {
-    try (LogLines said = new LogLines(LoopLinks.class, Level.INFO)) {
+    try (LogLines said = new LogLines(EventLoopLinks.class, Level.INFO)) {
       assertThat(
               on(
                   from.loops.get(0),
                   () ->
-                      from.bus.send(to, Addresses.router(to, 0), new CallAccepted(1, 0)).isSent()
+                      from.bus.send(to, BusAddresses.router(to, 0), new CallAccepted(1, 0)).isSent()
                           && from.bus
                               .send(
                                   to,
-                                  Addresses.replica(to, 0),
+                                  BusAddresses.replica(to, 0),
                                   reserve(new RouterAddress(from.busNode, 0), 1))
                               .isSent()))
           .isTrue();
@@ -461,7 +462,7 @@ class LinkBusIT {
 
   /** Whether who waits for the one reserve is told that it never left. */
   private static boolean wasHandedBack(FakeNode from) {
-    return from.routers(0).equals(List.of(new CallRefused(1, Refusal.TOO_LATE, Load.NONE)));
+    return from.routers(0).equals(List.of(new CallRefused(1, Refusal.TOO_LATE, LoadReport.NONE)));
   }
 
   @Test
@@ -539,7 +540,7 @@ class LinkBusIT {
         await(new LinkServer(tls, "test").listen(List.of(loop), "127.0.0.1", 0, taken -> {}));
     one.bus.add(FakeNode.member("n2~1", silent, 2));
     long begun = System.nanoTime();
-    on(one.loops.get(0), () -> one.bus.send("n2~1", Addresses.router("n2~1", 0), reserve(1)));
+    on(one.loops.get(0), () -> one.bus.send("n2~1", BusAddresses.router("n2~1", 0), reserve(1)));
     NetSocket mute = await(on(loop, () -> dialer.connect(one.port(), "127.0.0.1")));
     CountDownLatch ended = new CountDownLatch(1);
     mute.closeHandler(closed -> ended.countDown());
@@ -561,11 +562,11 @@ class LinkBusIT {
         ReserveSlot asked = reserve(new RouterAddress(one.busNode, loop), 1);
         on(
             one.loops.get(loop),
-            () -> one.bus.send(two.busNode, Addresses.replica(two.busNode, 0), asked));
+            () -> one.bus.send(two.busNode, BusAddresses.replica(two.busNode, 0), asked));
       }
       world.eventually(() -> one.receivedBeforeBroken.size() == 2);
     }
-    CallRefused handedBack = new CallRefused(1, Refusal.TOO_LATE, Load.NONE);
+    CallRefused handedBack = new CallRefused(1, Refusal.TOO_LATE, LoadReport.NONE);
     assertThat(one.receivedBeforeBroken.values()).allMatch(each -> each.contains(handedBack));
   }
 

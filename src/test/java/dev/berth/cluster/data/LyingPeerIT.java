@@ -5,7 +5,7 @@ import static dev.berth.cluster.link.LinkWorld.on;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import dev.berth.cluster.link.InFlight;
+import dev.berth.cluster.link.InFlightBytes;
 import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
@@ -98,7 +98,7 @@ class LyingPeerIT {
   }
 
   /** Its end of the link. */
-  private static final class Liar implements Link.Owner {
+  private static final class Liar implements Link.LinkOwner {
     private final ContextInternal loop;
     private final Link link;
     private final CompletableFuture<Void> welcome = new CompletableFuture<>();
@@ -107,7 +107,7 @@ class LyingPeerIT {
 
     Liar(ContextInternal loop) {
       this.loop = loop;
-      this.link = new Link(loop, DataFrame.MAX_BYTES, new InFlight(1 << 20), this);
+      this.link = new Link(loop, DataFrame.MAX_BYTES, new InFlightBytes(1 << 20), this);
     }
 
     void say(Consumer<Buffer> frame) {
@@ -123,7 +123,7 @@ class LyingPeerIT {
     }
 
     @Override
-    public void read(List<Buffer> frames) {
+    public void onFrames(List<Buffer> frames) {
       for (Buffer frame : frames) {
         if (frame.getByte(0) == DataFrame.PING && !welcome.isDone()) {
           ping = DataFrame.time(frame, 0);
@@ -133,7 +133,7 @@ class LyingPeerIT {
     }
 
     @Override
-    public void ended(String reason) {
+    public void onEnded(String reason) {
       ended.complete(reason);
     }
   }
@@ -170,7 +170,7 @@ class LyingPeerIT {
     Liar liar = new Liar(world.loop());
     NetSocket socket = await(on(liar.loop, () -> dialer.connect(honest.port(), "127.0.0.1")));
     Member to = FakeNode.member("n2~1", honest.port(), 2);
-    Hello hello = Hello.of("n1~1", new OwnRegistration("cluster-1", 1), 0, to);
+    DataLinkHello hello = DataLinkHello.of("n1~1", new LocalRegistration("cluster-1", 1), 0, to);
     on(
         liar.loop,
         () -> {
@@ -188,7 +188,7 @@ class LyingPeerIT {
   void nobodyButItselfIsTheWorseForIt(Lie lie) throws Exception {
     Liar liar = liar();
     List<BusMessage> taken = honest.received.get("berth.replica.n2~1.0");
-    try (LogLines said = new LogLines(LoopLinks.class, Level.INFO)) {
+    try (LogLines said = new LogLines(EventLoopLinks.class, Level.INFO)) {
       on(
           liar.loop,
           () -> {

@@ -67,7 +67,8 @@ class DeclaredJarsIT {
                                       context.response().end();
                                     })));
     ServeConfig file = ConfigReader.read("f", folder, "applications: []");
-    ControlNode node = new ControlNode(rig.vertx, rig.client, () -> control, () -> true, () -> "x");
+    ControlNodeClient node =
+        new ControlNodeClient(rig.vertx, rig.client, () -> control, () -> true, () -> "x");
     port = rig.operators(new ForwardRoutes("w1", node, file));
   }
 

@@ -59,13 +59,13 @@ class OperatorsIT {
   private final List<NodeInfo> members = new CopyOnWriteArrayList<>();
   private volatile @Nullable NodeInfo control;
   private volatile boolean heard = true;
-  private final ControlNode node =
-      new ControlNode(rig.vertx, rig.client, () -> control, () -> heard, () -> FOLLOWS);
+  private final ControlNodeClient node =
+      new ControlNodeClient(rig.vertx, rig.client, () -> control, () -> heard, () -> FOLLOWS);
   private final ForwardRoutes forward = new ForwardRoutes("w1", node, FILE);
 
   private final int port =
       rig.operators(
-          new GatheredRoutes(rig.client, () -> members),
+          new FanOutRoutes(rig.client, () -> members),
           router -> router.get("/own").handler(context -> context.end("own")),
           forward);
 
@@ -299,18 +299,19 @@ class OperatorsIT {
             });
     List<Socket> slow = new ArrayList<>();
     try {
-      for (int i = 0; i < ForwardRoutes.MOST; i++) {
+      for (int i = 0; i < ForwardRoutes.MAX_CONCURRENT; i++) {
         Socket socket = new Socket("127.0.0.1", port);
         slow.add(socket);
         String head = "PUT /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx";
         socket.getOutputStream().write(head.getBytes(UTF_8));
       }
-      TestNode.until(() -> came.get() == ForwardRoutes.MOST, () -> came + " came");
+      TestNode.until(() -> came.get() == ForwardRoutes.MAX_CONCURRENT, () -> came + " came");
       HttpResponse<String> more = ask(to("/other"));
       assertThat(more.statusCode()).isEqualTo(503);
       assertThat(more.body()).contains("16 requests are being forwarded (expected: at most 16)");
       int own =
-          rig.onLoop(() -> rig.client.send(control, "/other", PeerClient.ANSWER)).statusCode();
+          rig.onLoop(() -> rig.client.send(control, "/other", PeerClient.RESPONSE_IDLE_TIMEOUT))
+              .statusCode();
       assertThat(own).isEqualTo(200);
     } finally {
       for (Socket each : slow) {
@@ -324,7 +325,7 @@ class OperatorsIT {
     control =
         rig.serve(
             "c1", router -> router.put("/slow").handler(context -> context.request().resume()));
-    for (int i = 0; i < 4 * ForwardRoutes.MOST; i++) {
+    for (int i = 0; i < 4 * ForwardRoutes.MAX_CONCURRENT; i++) {
       try (Socket socket = new Socket("127.0.0.1", port)) {
         String head = "PUT /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx";
         socket.getOutputStream().write(head.getBytes(UTF_8));

@@ -104,16 +104,17 @@ class RemoteCodeIT {
     return here.kept.get(jar.sha256());
   }
 
-  private ControlNode node() {
-    return new ControlNode(rig.vertx, rig.client, () -> control, () -> true, () -> "x");
+  private ControlNodeClient node() {
+    return new ControlNodeClient(rig.vertx, rig.client, () -> control, () -> true, () -> "x");
   }
 
   private JarCache cache() {
     return new JarCache(here, node(), JarRoutes.PATH);
   }
 
-  private RemoteCode code() {
-    return new RemoteCode(node(), cache(), ConfigReader.read("none", folder, "applications: []"));
+  private RemoteBuildFetcher code() {
+    return new RemoteBuildFetcher(
+        node(), cache(), ConfigReader.read("none", folder, "applications: []"));
   }
 
   /** Each node has a certificate of the authority: any was taken for the control node's. */
@@ -206,7 +207,7 @@ class RemoteCodeIT {
     serve();
     NodeInfo known = control;
     control = null;
-    RemoteCode code = code();
+    RemoteBuildFetcher code = code();
     Future<ApplicationConfig> asked =
         rig.onLoop(() -> Future.succeededFuture(code.source("echo", "b1")));
     control = known;
@@ -219,7 +220,7 @@ class RemoteCodeIT {
     serve();
     NodeInfo known = control;
     control = PeerRig.node("c1", closedPort(), Role.CONTROL);
-    RemoteCode code = code();
+    RemoteBuildFetcher code = code();
     Future<ApplicationConfig> asked =
         rig.onLoop(() -> Future.succeededFuture(code.source("echo", "b1")));
     control = known;

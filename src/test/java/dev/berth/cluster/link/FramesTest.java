@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FramesTest {
   private static final int MOST = 5_000;
 
-  private final Frames frames = new Frames(MOST);
+  private final FrameDecoder frames = new FrameDecoder(MOST);
   private final List<Buffer> found = new ArrayList<>();
 
   private static ByteBuf bytes(Buffer piece) {
@@ -51,9 +51,9 @@ class FramesTest {
   void aLengthThatIsTooLargeOrNegativeIsRefusedWholeOrInPieces() {
     for (int length : new int[] {MOST + 1, -1, Integer.MIN_VALUE}) {
       Buffer bytes = Buffer.buffer().appendInt(length);
-      assertThat(new Frames(MOST).take(bytes(bytes), found))
+      assertThat(new FrameDecoder(MOST).take(bytes(bytes), found))
           .endsWith("a frame of " + (length & 0xFFFF_FFFFL) + " bytes (expected: at most 5000)");
-      Frames slow = new Frames(MOST);
+      FrameDecoder slow = new FrameDecoder(MOST);
       assertThat(slow.take(bytes(bytes.slice(0, 3)), found)).isNull();
       assertThat(slow.take(bytes(bytes.slice(3, 4)), found)).contains("(expected: at most 5000)");
     }

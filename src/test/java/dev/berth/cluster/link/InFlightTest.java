@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.api.Test;
 
 class InFlightTest {
-  private final InFlight inFlight = new InFlight(256 << 10);
+  private final InFlightBytes inFlight = new InFlightBytes(256 << 10);
 
   @Test
   void frameOverTheCapIsTakenWhenNextToNothingElseIsOnItsWay() {

@@ -48,8 +48,8 @@ class LinkIT {
   private final BlockingQueue<NetSocket> accepted = new LinkedBlockingQueue<>();
 
   /** One end. */
-  private static final class End implements Link.Owner {
-    final InFlight inFlight;
+  private static final class End implements Link.LinkOwner {
+    final InFlightBytes inFlight;
     final Link link;
     final List<Buffer> frames = new CopyOnWriteArrayList<>();
     final List<Integer> reads = new CopyOnWriteArrayList<>(); // frames of each
@@ -57,23 +57,23 @@ class LinkIT {
     volatile int flushes;
 
     End(ContextInternal loop, long cap) {
-      inFlight = new InFlight(cap);
+      inFlight = new InFlightBytes(cap);
       link = new Link(loop, MAX_FRAME, inFlight, this);
     }
 
     @Override
-    public void read(List<Buffer> read) {
+    public void onFrames(List<Buffer> read) {
       frames.addAll(read);
       reads.add(read.size());
     }
 
     @Override
-    public void ended(String reason) {
+    public void onEnded(String reason) {
       ended.complete(reason);
     }
 
     @Override
-    public void flushing() {
+    public void onFlush() {
       flushes++;
     }
 
@@ -231,7 +231,7 @@ class LinkIT {
     End from = attached(here, dial(world.tls("n1"), port), 8 << 20);
     taken();
 
-    byte[] megabyte = new byte[(1 << 20) - Frames.LENGTH];
+    byte[] megabyte = new byte[(1 << 20) - FrameDecoder.LENGTH];
     int[] stuck = new int[1]; // looks one after the other at which the kernel had taken nothing
     world.eventually(
         () -> {

@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 
 /** With 500 of interval and 3 000 of time-out, in whatever unit. */
 class SilenceTest {
-  private final Silence silence = new Silence(500, 3_000, 0);
+  private final HeartbeatMonitor silence = new HeartbeatMonitor(500, 3_000, 0);
 
   @Test
   void whoSaysNothingForTheTimeoutIsSuspected() {
@@ -21,7 +21,7 @@ class SilenceTest {
     for (int now = 500; now <= 60_000; now += 500) {
       assertThat(silence.sweep(now)).isFalse();
       if (now % 2_500 == 0) {
-        silence.heard();
+        silence.recordContact();
       }
     }
   }
@@ -38,7 +38,7 @@ class SilenceTest {
 
   @Test
   void whoWasHeardBeforeThePauseHasTimeAfterIt() {
-    silence.heard();
+    silence.recordContact();
     assertThat(silence.sweep(1_000_000)).isFalse();
     for (int later = 500; later <= 3_000; later += 500) {
       assertThat(silence.sweep(1_000_000 + later)).isFalse();

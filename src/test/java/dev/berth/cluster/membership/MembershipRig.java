@@ -2,11 +2,11 @@ package dev.berth.cluster.membership;
 
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
-import dev.berth.cluster.membership.Handshake.Hello;
-import dev.berth.cluster.membership.MemberAction.Commit;
-import dev.berth.cluster.membership.MemberAction.Greet;
-import dev.berth.cluster.membership.MemberAction.Refuse;
-import dev.berth.cluster.membership.MemberAction.Register;
+import dev.berth.cluster.membership.Handshake.HandshakeHello;
+import dev.berth.cluster.membership.MemberAction.CommitRemoval;
+import dev.berth.cluster.membership.MemberAction.RefuseHello;
+import dev.berth.cluster.membership.MemberAction.RegisterNode;
+import dev.berth.cluster.membership.MemberAction.SendWelcome;
 import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.wire.WireCodec;
 import java.time.Duration;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /** A membership on n1, whose registrations are committed at once unless a test holds them. */
 final class MembershipRig {
   static final long INTERVAL_MS = 500;
-  static final Authority OWN = new Authority("id-1", 1, 5, 9, "d9");
+  static final ClusterEpoch OWN = new ClusterEpoch("id-1", 1, 5, 9, "d9");
   static final MembershipRules RULES =
       new MembershipRules(
           "prod",
@@ -46,11 +46,11 @@ final class MembershipRig {
         "z",
         Map.of("k", "v"),
         name + ".host",
-        new NodeInfo.Ports(7423, 7424, 8000));
+        new NodeInfo.NodePorts(7423, 7424, 8000));
   }
 
-  static Hello hello(String name, String process) {
-    return new Hello(
+  static HandshakeHello hello(String name, String process) {
+    return new HandshakeHello(
         Handshake.VERSION,
         WireCodec.VERSION,
         "prod",
@@ -61,8 +61,8 @@ final class MembershipRig {
         List.of());
   }
 
-  static Hello again(String name, String process, long registration) {
-    return new Hello(
+  static HandshakeHello again(String name, String process, long registration) {
+    return new HandshakeHello(
         Handshake.VERSION,
         WireCodec.VERSION,
         "prod",
@@ -78,17 +78,17 @@ final class MembershipRig {
     return join(hello(name, process), null);
   }
 
-  long join(Hello hello, @Nullable String stranger) {
+  long join(HandshakeHello hello, @Nullable String stranger) {
     long link = call(hello, stranger);
-    membership.told(link);
-    membership.taken(link, true);
+    membership.onInventory(link);
+    membership.onInventoryResult(link, true);
     return link;
   }
 
   /** A link on which a node says HELLO. */
-  long call(Hello hello, @Nullable String stranger) {
+  long call(HandshakeHello hello, @Nullable String stranger) {
     long link = ++lastLink;
-    on(membership.hello(link, hello, stranger));
+    on(membership.onHello(link, hello, stranger));
     return link;
   }
 
@@ -103,11 +103,11 @@ final class MembershipRig {
   }
 
   void commit(MemberAction action) {
-    if (action instanceof Register it) {
-      Registered who = new Registered(it.name(), it.process(), ++lastNumber);
-      on(membership.registered(it.name(), List.of(who)));
-    } else if (action instanceof Commit it) {
-      on(membership.ended(it.gone().who(), true));
+    if (action instanceof RegisterNode it) {
+      NodeRegistration who = new NodeRegistration(it.name(), it.process(), ++lastNumber);
+      on(membership.onRegisterResult(it.name(), List.of(who)));
+    } else if (action instanceof CommitRemoval it) {
+      on(membership.onRemovalResult(it.gone().who(), true));
     }
   }
 
@@ -115,7 +115,7 @@ final class MembershipRig {
   void pass(long millis, long... links) {
     for (long done = 0; done < millis; done += INTERVAL_MS) {
       for (long link : links) {
-        on(membership.heard(link));
+        on(membership.onMessage(link));
       }
       late(INTERVAL_MS);
     }
@@ -137,7 +137,7 @@ final class MembershipRig {
   }
 
   long number(String name) {
-    return all(Greet.class).stream()
+    return all(SendWelcome.class).stream()
         .filter(each -> each.member().node().name().equals(name))
         .reduce((first, last) -> last)
         .orElseThrow()
@@ -146,10 +146,10 @@ final class MembershipRig {
   }
 
   String refusal() {
-    return last(Refuse.class).reason();
+    return last(RefuseHello.class).reason();
   }
 
-  Member.State state(String name) {
+  Member.MemberState state(String name) {
     return membership.members().list().stream()
         .filter(each -> each.node().name().equals(name))
         .findFirst()

@@ -14,7 +14,7 @@ import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 class AgreedStateTest {
-  private final AgreedState agreed = new AgreedState(DesiredState.EMPTY);
+  private final ReplicatedState agreed = new ReplicatedState(DesiredState.EMPTY);
 
   private static DesiredChange registry(DesiredState on, String cluster) {
     return Objects.requireNonNull(on.nodes(NodeRegistry.born(cluster, "")));
@@ -33,7 +33,8 @@ class AgreedStateTest {
   }
 
   private static List<byte[]> large(DesiredState on, char what) {
-    List<byte[]> entries = AgreedState.entries(registry(on, String.valueOf(what).repeat(5 << 19)));
+    List<byte[]> entries =
+        ReplicatedState.entries(registry(on, String.valueOf(what).repeat(5 << 19)));
     assertThat(entries).hasSize(3).allMatch(each -> each.length <= 1 << 20);
     return entries;
   }
@@ -76,23 +77,23 @@ class AgreedStateTest {
     for (int i = 0; i < 5; i++) {
       kept = kept.with(List.of(registry(kept, "c" + i)));
     }
-    assertThat(applyAll(AgreedState.entries(kept.whole()))).containsExactly(true);
+    assertThat(applyAll(ReplicatedState.entries(kept.whole()))).containsExactly(true);
     assertThat(agreed.state.index()).isEqualTo(5);
 
     DesiredChange one = registry(agreed.state, "one");
     DesiredChange other = registry(agreed.state, "other");
-    assertThat(applyAll(AgreedState.entries(one))).containsExactly(true);
-    assertThat(applyAll(AgreedState.entries(other))).containsExactly(false);
-    assertThat(applyAll(AgreedState.entries(kept.whole()))).containsExactly(false);
+    assertThat(applyAll(ReplicatedState.entries(one))).containsExactly(true);
+    assertThat(applyAll(ReplicatedState.entries(other))).containsExactly(false);
+    assertThat(applyAll(ReplicatedState.entries(kept.whole()))).containsExactly(false);
     assertThat(agreed.state.nodes().cluster()).isEqualTo("one");
   }
 
   @Test
   void whatIsNoChangeIsRefused() {
-    byte[] entry = AgreedState.entries(registry(agreed.state, "c")).get(0);
+    byte[] entry = ReplicatedState.entries(registry(agreed.state, "c")).get(0);
     entry[entry.length - 3] ^= 1;
     assertThatThrownBy(() -> apply(entry)).isInstanceOf(IOException.class);
-    byte[] later = AgreedState.entries(registry(agreed.state, "c")).get(0);
+    byte[] later = ReplicatedState.entries(registry(agreed.state, "c")).get(0);
     later[8 + 7] = 9;
     assertThatThrownBy(() -> apply(later)).isInstanceOf(IOException.class);
   }

@@ -233,7 +233,7 @@ class RatisLogIT extends StateLogContract {
     assertThatThrownBy(() -> deployed("c", "1")).isInstanceOf(IOException.class);
     assertThat(log.note("nothing", term(log.state()))).isNull();
     DesiredState before = log.state();
-    room = RatisLog.LEAST_ROOM_OF_NOTES - 1;
+    room = RatisLog.MIN_FREE_BYTES_FOR_NOTES - 1;
     Throwable refused;
     do { // a server has refused a while before it is known to be broken
       refused = catchThrowable(log::prepare);
@@ -254,17 +254,17 @@ class RatisLogIT extends StateLogContract {
   void historyGivesWayBeforeTheLogDoes() throws IOException {
     open();
     deployed("a", "1");
-    room = RatisLog.LEAST_ROOM - 1;
+    room = RatisLog.MIN_FREE_BYTES - 1;
     assertThat(log.isFull()).isTrue();
     assertThatThrownBy(() -> deployed("a", "2")).hasMessageContaining("bytes are free");
     assertThat(log.note("what was let go of", term(log.state()))).isNotNull();
-    room = RatisLog.LEAST_ROOM_OF_NOTES - 1;
+    room = RatisLog.MIN_FREE_BYTES_FOR_NOTES - 1;
     assertThat(log.note("what was let go of", term(log.state()))).isNull();
-    room = RatisLog.LEAST_ROOM;
+    room = RatisLog.MIN_FREE_BYTES;
     assertThat(log.isFull()).isFalse();
     deployed("a", "2");
     log.close();
-    room = RatisLog.LEAST_ROOM_OF_NOTES - 1;
+    room = RatisLog.MIN_FREE_BYTES_FOR_NOTES - 1;
     refused((RatisLog) make(), "berth.state_dir: ", "bytes are free");
   }
 
@@ -338,7 +338,7 @@ class RatisLogIT extends StateLogContract {
         Files.write(marker, earlier);
       }
       LogFiles.check(marker.getParent());
-      assertThat(LogFiles.marked(marker.getParent())).isEqualTo(applied);
+      assertThat(LogFiles.readMarker(marker.getParent())).isEqualTo(applied);
     }
     Files.write(files("log_inprogress_.*"), new byte[0]);
     refused((RatisLog) make(), "entries 0 to " + applied + " of the log are missing");
@@ -350,11 +350,11 @@ class RatisLogIT extends StateLogContract {
     deployed("a", "1");
     log.close();
     Path group = files("applied").getParent();
-    long applied = LogFiles.marked(group);
+    long applied = LogFiles.readMarker(group);
     open(); // applies all entries again
-    assertThat(LogFiles.marked(group)).isEqualTo(applied);
+    assertThat(LogFiles.readMarker(group)).isEqualTo(applied);
     deployed("a", "2");
-    assertThat(LogFiles.marked(group)).isGreaterThan(applied);
+    assertThat(LogFiles.readMarker(group)).isGreaterThan(applied);
   }
 
   @Test

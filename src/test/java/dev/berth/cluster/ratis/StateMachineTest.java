@@ -73,7 +73,7 @@ class StateMachineTest {
   }
 
   private List<byte[]> change(String cluster) {
-    return AgreedState.entries(
+    return ReplicatedState.entries(
         Objects.requireNonNull(machine.state().nodes(NodeRegistry.born(cluster, ""))));
   }
 
@@ -99,7 +99,7 @@ class StateMachineTest {
   @Test
   void logThatBeginsRightBehindTheSnapshotIsWhole() throws IOException {
     change("small").forEach(this::apply);
-    apply(AgreedState.entries(machine.state().whole()).get(0)); // changes nothing
+    apply(ReplicatedState.entries(machine.state().whole()).get(0)); // changes nothing
     assertThat(machine.takeSnapshot()).isEqualTo(1);
 
     Path log = Files.createFile(folder.resolve("current/log_inprogress_2"));

@@ -3,7 +3,7 @@ package dev.berth.node.loops;
 import dev.berth.cluster.data.FakeNode;
 import dev.berth.cluster.data.LinkBus;
 import dev.berth.cluster.data.LinkListener;
-import dev.berth.cluster.data.OwnRegistration;
+import dev.berth.cluster.data.LocalRegistration;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
@@ -48,7 +48,7 @@ final class LinkTransportIT extends ReplicaOverTransportContract {
             .toCompletionStage()
             .toCompletableFuture()
             .get(10, TimeUnit.SECONDS);
-    own.register(new OwnRegistration("cluster", 1));
+    own.register(new LocalRegistration("cluster", 1));
     other.add(FakeNode.member(name, port, 1));
   }
 

@@ -3,13 +3,13 @@ package dev.berth.protocol.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import io.vertx.core.buffer.Buffer;
 import org.junit.jupiter.api.Test;
 
 class BusMessageCodecTest {
   private final BusMessageCodec codec = new BusMessageCodec();
-  private final BusMessage message = new BusMessage.CallAccepted(7, Load.of(1, 5, 3));
+  private final BusMessage message = new BusMessage.CallAccepted(7, LoadReport.of(1, 5, 3));
 
   @Test
   void insideAnInstanceAMessageIsPassedByIdentity() {

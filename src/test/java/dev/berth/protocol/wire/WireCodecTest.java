@@ -10,7 +10,7 @@ import dev.berth.api.Response;
 import dev.berth.fakes.RandomMessages;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
@@ -49,7 +49,7 @@ class WireCodecTest {
               new BusMessage.QueueLength(DEPLOYMENT, 5),
               new BusMessage.QueueLength(DEPLOYMENT, 5)));
   private static final int ITEM_BYTES = 3 + 4 + 6 + 1; // its length, both names and the number
-  private static final BusMessage ACCEPTED = new BusMessage.CallAccepted(1, Load.NONE);
+  private static final BusMessage ACCEPTED = new BusMessage.CallAccepted(1, LoadReport.NONE);
 
   private final long seed = Long.getLong("wire.seed", 1);
   private final Random random = new Random(seed);
@@ -134,7 +134,7 @@ class WireCodecTest {
     "7, 14, reason: 14 (expected: 0 to 13)"
   })
   void whatIsUnknownIsRefusedByNumber(int place, int number, String said) {
-    Buffer wire = encoded(new BusMessage.CallRefused(1, Refusal.FULL, Load.NONE));
+    Buffer wire = encoded(new BusMessage.CallRefused(1, Refusal.FULL, LoadReport.NONE));
     assertRefused(wire.setByte(place, (byte) number), "a wire form").hasMessageStartingWith(said);
   }
 
@@ -147,10 +147,10 @@ class WireCodecTest {
     wire.setByte(place < 0 ? wire.length() + place : 6 + place, (byte) number);
 
     assertThatThrownBy(() -> WireCodec.decode(6, wire)).isInstanceOf(WireFormatException.class);
-    assertThat(WireCodec.refused(6, wire, Refusal.UNREADABLE))
+    assertThat(WireCodec.toRefusalReply(6, wire, Refusal.UNREADABLE))
         .isEqualTo(
-            new WireCodec.Refused(
-                ROUTER, new BusMessage.CallRefused(17, Refusal.UNREADABLE, Load.NONE)));
+            new WireCodec.RefusalReply(
+                ROUTER, new BusMessage.CallRefused(17, Refusal.UNREADABLE, LoadReport.NONE)));
   }
 
   /** To these a refusal would be a lie, or nobody waits for it. */
@@ -158,15 +158,17 @@ class WireCodecTest {
   void whoDoesNotAskIsToldNothing() throws Exception {
     Set<String> told = new HashSet<>();
     for (Class<?> type : RandomMessages.types()) {
-      if (WireCodec.refused(0, encoded(messages.next(type)), Refusal.UNREADABLE) != null) {
+      if (WireCodec.toRefusalReply(0, encoded(messages.next(type)), Refusal.UNREADABLE) != null) {
         told.add(type.getSimpleName());
       }
     }
     assertThat(told)
         .containsExactlyInAnyOrder("CallRequest", "ReserveSlot", "RenewLease", "AskReservation");
     Buffer cut = encoded(RandomMessages.call(Request.get("/echo"))).getBuffer(0, 8);
-    assertThat(WireCodec.refused(0, cut, Refusal.TOO_LATE)).as("cut before it says who").isNull();
-    assertThat(WireCodec.refused(0, cut.getBuffer(0, 5), Refusal.TOO_LATE)).isNull();
+    assertThat(WireCodec.toRefusalReply(0, cut, Refusal.TOO_LATE))
+        .as("cut before it says who")
+        .isNull();
+    assertThat(WireCodec.toRefusalReply(0, cut.getBuffer(0, 5), Refusal.TOO_LATE)).isNull();
   }
 
   /** As a writer of another version may write the batch and its items. */
@@ -233,7 +235,7 @@ class WireCodecTest {
   void aBodyOverTheBoundHasNoWireForm() {
     BusMessage message =
         new BusMessage.StreamFrame(
-            1, 0, Buffer.buffer(new byte[WireCodec.MAX_BODY_BYTES + 1]), true, Load.NONE);
+            1, 0, Buffer.buffer(new byte[WireCodec.MAX_BODY_BYTES + 1]), true, LoadReport.NONE);
     assertThatThrownBy(() -> encoded(message))
         .isInstanceOf(WireFormatException.class)
         .hasMessage("body: 65537 bytes (expected: at most 65536)");
@@ -248,7 +250,7 @@ class WireCodecTest {
                 1,
                 Response.of(200, headers, new Response.Body.Whole(Buffer.buffer())),
                 0,
-                Load.NONE,
+                LoadReport.NONE,
                 null));
     int value = wire.toString(java.nio.charset.StandardCharsets.ISO_8859_1).indexOf("value");
     wire.setByte(value, (byte) '\n');

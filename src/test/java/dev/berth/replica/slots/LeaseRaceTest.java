@@ -9,7 +9,7 @@ import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.SlotLease;
-import dev.berth.protocol.port.Slots.Reservation;
+import dev.berth.protocol.port.Slots.ReserveResult;
 import dev.berth.replica.slots.Ledgers.Freed;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -126,7 +126,7 @@ class LeaseRaceTest {
   @Test
   void aReleaseThatRacesItsReserveLeavesNoSlotBehind() {
     SlotLedger ledger = Ledgers.ledger(2, new ManualClock());
-    Reservation[] answers = new Reservation[2];
+    ReserveResult[] answers = new ReserveResult[2];
     int[] revoked = {0};
 
     Contest.run(
@@ -154,8 +154,8 @@ class LeaseRaceTest {
           public void check(int round) {
             // Whoever gave up has released; a grant that was made all the same is over or is ended
             // by the release of whoever gets the late answer.
-            for (Reservation answer : answers) {
-              if (answer instanceof Reservation.Granted granted) {
+            for (ReserveResult answer : answers) {
+              if (answer instanceof ReserveResult.ReserveGranted granted) {
                 granted.lease().release();
               } else {
                 revoked[0]++;

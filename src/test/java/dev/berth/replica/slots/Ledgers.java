@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
-import dev.berth.protocol.port.Slots.Reservation;
+import dev.berth.protocol.port.Slots.ReserveResult;
 import dev.berth.view.LedgerView;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -40,9 +40,9 @@ public final class Ledgers {
     return new SlotLedger(epoch, max, LedgerLimits.DEFAULTS, clock, secrets);
   }
 
-  static SlotLease granted(Reservation reservation) {
-    assertThat(reservation).isInstanceOf(Reservation.Granted.class);
-    return ((Reservation.Granted) reservation).lease();
+  static SlotLease granted(ReserveResult reservation) {
+    assertThat(reservation).isInstanceOf(ReserveResult.ReserveGranted.class);
+    return ((ReserveResult.ReserveGranted) reservation).lease();
   }
 
   /** Notes how many slots were in use each time it was told of a free one. */
@@ -55,7 +55,7 @@ public final class Ledgers {
     }
 
     @Override
-    public void freed(Slots slots) {
+    public void onSlotFreed(Slots slots) {
       ongoingWhenTold.add(slots.ongoing());
     }
   }

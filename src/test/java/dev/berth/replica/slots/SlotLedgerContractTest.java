@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.AttemptId;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots;
-import dev.berth.protocol.port.Slots.Reservation;
+import dev.berth.protocol.port.Slots.ReserveResult;
 import dev.berth.replica.slots.Ledgers.Freed;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -43,8 +43,8 @@ class SlotLedgerContractTest {
     return new AttemptId(7, 0, ++attempts);
   }
 
-  private static Reservation refused(Refusal reason) {
-    return new Reservation.Refused(reason);
+  private static ReserveResult refused(Refusal reason) {
+    return new ReserveResult.ReserveRefused(reason);
   }
 
   // --- granting ---
@@ -267,11 +267,11 @@ class SlotLedgerContractTest {
     slots.drain(clock.getAsLong() + TTL);
     loads.add(slots.load());
 
-    assertThat(loads).extracting(Load::ongoing).containsExactly(0, 1, 2, 2, 1, 1, 1);
-    assertThat(loads).extracting(Load::max).containsExactly(3, 3, 3, 3, 3, 5, 5);
+    assertThat(loads).extracting(LoadReport::ongoing).containsExactly(0, 1, 2, 2, 1, 1, 1);
+    assertThat(loads).extracting(LoadReport::max).containsExactly(3, 3, 3, 3, 3, 5, 5);
     for (int i = 1; i < loads.size(); i++) {
-      assertThat(Load.isNewer(loads.get(i), loads.get(i - 1))).as("change %d", i).isTrue();
-      assertThat(Load.isNewer(loads.get(i - 1), loads.get(i))).as("change %d", i).isFalse();
+      assertThat(LoadReport.isNewer(loads.get(i), loads.get(i - 1))).as("change %d", i).isTrue();
+      assertThat(LoadReport.isNewer(loads.get(i - 1), loads.get(i))).as("change %d", i).isFalse();
     }
   }
 }

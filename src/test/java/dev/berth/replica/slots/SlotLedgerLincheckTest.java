@@ -6,7 +6,7 @@ import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.port.SlotLease;
-import dev.berth.protocol.port.Slots.Reservation;
+import dev.berth.protocol.port.Slots.ReserveResult;
 import dev.berth.view.LedgerView;
 import java.util.List;
 import java.util.Objects;
@@ -131,11 +131,11 @@ class SlotLedgerLincheckTest {
         return "holds one";
       }
       AttemptId fresh = new AttemptId(1, thread, ++attempts[thread]);
-      Reservation answer = ledger.reserve(fresh, FOREVER);
-      if (answer instanceof Reservation.Refused refused) {
+      ReserveResult answer = ledger.reserve(fresh, FOREVER);
+      if (answer instanceof ReserveResult.ReserveRefused refused) {
         return refused.reason().name();
       }
-      held[thread] = ((Reservation.Granted) answer).lease();
+      held[thread] = ((ReserveResult.ReserveGranted) answer).lease();
       attempt[thread] = fresh;
       return "granted";
     }
@@ -308,7 +308,8 @@ class SlotLedgerLincheckTest {
 
     private final ManualClock clock = new ManualClock();
     private final SlotLedger ledger = Ledgers.ledger(3, clock);
-    private final SlotLease lease = ((Reservation.Granted) ledger.reserve(ATTEMPT, TTL)).lease();
+    private final SlotLease lease =
+        ((ReserveResult.ReserveGranted) ledger.reserve(ATTEMPT, TTL)).lease();
 
     @Operation
     public String consume() {
@@ -327,7 +328,7 @@ class SlotLedgerLincheckTest {
 
     @Operation
     public String repeatReserve() {
-      return ledger.reserve(ATTEMPT, TTL) instanceof Reservation.Refused refused
+      return ledger.reserve(ATTEMPT, TTL) instanceof ReserveResult.ReserveRefused refused
           ? refused.reason().name()
           : "same lease";
     }

@@ -6,9 +6,9 @@ import dev.berth.fakes.Contest;
 import dev.berth.fakes.Effort;
 import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.AttemptId;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.port.SlotLease;
-import dev.berth.protocol.port.Slots.Reservation;
+import dev.berth.protocol.port.Slots.ReserveResult;
 import java.util.ArrayDeque;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -94,7 +94,7 @@ class SlotLedgerStressTest {
       case 2 -> runs(worker, ledger.tryAcquire(worker.attempt()) == null, holders, max);
       case 3 -> {
         AttemptId attempt = worker.attempt();
-        if (ledger.reserve(attempt, TTL) instanceof Reservation.Granted granted) {
+        if (ledger.reserve(attempt, TTL) instanceof ReserveResult.ReserveGranted granted) {
           worker.leases.add(granted.lease());
           worker.attempts.add(attempt);
         }
@@ -208,7 +208,7 @@ class SlotLedgerStressTest {
           @Override
           public void check(int round) {
             assertThat(ledger.ongoing()).isEqualTo(holders.get());
-            assertThat(Load.max(ledger.load())).isEqualTo(setting.get().max);
+            assertThat(LoadReport.max(ledger.load())).isEqualTo(setting.get().max);
             Ledgers.assertBalanced(ledger);
           }
         });

@@ -8,12 +8,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.AttemptId;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.AttemptState;
 import dev.berth.protocol.port.SlotLease;
-import dev.berth.protocol.port.Slots.Reservation;
+import dev.berth.protocol.port.Slots.ReserveResult;
 import dev.berth.view.LedgerView;
 import dev.berth.view.LedgerView.Audit;
 import dev.berth.view.LedgerView.LastAudit;
@@ -80,7 +80,7 @@ class SlotLedgerTest {
     assertThat(leases).doesNotContainNull();
     assertThat(ledger.hold(TTL)).isNull();
     assertThat(ledger.reserved()).isEqualTo(65_535);
-    assertThat(Load.ongoing(ledger.load())).isEqualTo(65_535);
+    assertThat(LoadReport.ongoing(ledger.load())).isEqualTo(65_535);
 
     leases.forEach(SlotLease::consume);
 
@@ -147,7 +147,8 @@ class SlotLedgerTest {
     granted(ledger.reserve(oldest, TTL)).release();
     granted(ledger.reserve(attempt(), TTL)).release();
 
-    assertThat(ledger.reserve(oldest, TTL)).isEqualTo(new Reservation.Refused(Refusal.REVOKED));
+    assertThat(ledger.reserve(oldest, TTL))
+        .isEqualTo(new ReserveResult.ReserveRefused(Refusal.REVOKED));
   }
 
   /** 20 000 a second: the 16 384 that were remembered at any rate lasted less than one. */
@@ -379,10 +380,10 @@ class SlotLedgerTest {
     ledger.drain(clock.getAsLong() + TTL);
     long drained = ledger.load();
 
-    assertThat(Load.isNewer(after, before)).isTrue();
-    assertThat(Load.isNewer(drained, after)).isTrue();
-    assertThat(Load.isNewer(before, drained)).isFalse();
-    assertThat(Load.ongoing(after)).isEqualTo(2);
+    assertThat(LoadReport.isNewer(after, before)).isTrue();
+    assertThat(LoadReport.isNewer(drained, after)).isTrue();
+    assertThat(LoadReport.isNewer(before, drained)).isFalse();
+    assertThat(LoadReport.ongoing(after)).isEqualTo(2);
     assertThat(ledger.draining()).isTrue();
     ledger.complete();
     ledger.complete();

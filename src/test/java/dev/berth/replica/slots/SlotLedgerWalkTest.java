@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.ManualClock;
 import dev.berth.protocol.AttemptId;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.SlotLease;
-import dev.berth.protocol.port.Slots.Reservation;
+import dev.berth.protocol.port.Slots.ReserveResult;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -206,7 +206,7 @@ class SlotLedgerWalkTest {
           if (!tombstones.isEmpty()) {
             AttemptId late = tombstones.remove(random.nextInt(tombstones.size()));
             assertThat(ledger.reserve(late, TTL))
-                .isEqualTo(new Reservation.Refused(Refusal.REVOKED));
+                .isEqualTo(new ReserveResult.ReserveRefused(Refusal.REVOKED));
           }
         }
         case RENEW -> renew();
@@ -254,9 +254,9 @@ class SlotLedgerWalkTest {
     private void reserve(AttemptId attempt) {
       Refusal expected = expected();
       long ttl = ttl();
-      Reservation answer = ledger.reserve(attempt, ttl);
+      ReserveResult answer = ledger.reserve(attempt, ttl);
       if (expected != null) {
-        assertThat(answer).isEqualTo(new Reservation.Refused(expected));
+        assertThat(answer).isEqualTo(new ReserveResult.ReserveRefused(expected));
         return;
       }
       grantedLease(Ledgers.granted(answer), attempt, ttl);
@@ -267,15 +267,15 @@ class SlotLedgerWalkTest {
       if (lease == null || lease.attempt == null) {
         return;
       }
-      Reservation answer = ledger.reserve(lease.attempt, ttl());
+      ReserveResult answer = ledger.reserve(lease.attempt, ttl());
       Refusal expected = lease.ended;
       if (expected == null && lease.deadline - now() <= 0) {
         expected = Refusal.EXPIRED;
       }
       if (expected != null) {
-        assertThat(answer).isEqualTo(new Reservation.Refused(expected));
+        assertThat(answer).isEqualTo(new ReserveResult.ReserveRefused(expected));
       } else {
-        assertThat(((Reservation.Granted) answer).lease()).isSameAs(lease.lease);
+        assertThat(((ReserveResult.ReserveGranted) answer).lease()).isSameAs(lease.lease);
       }
       settleIfLedgerDid(lease);
     }
@@ -347,9 +347,9 @@ class SlotLedgerWalkTest {
       assertThat(ledger.draining()).as(at).isEqualTo(draining);
       assertThat(freedTold.ongoingWhenTold).as("freed told " + at).hasSize(freed);
       long load = ledger.load();
-      assertThat(Load.ongoing(load)).as(at).isEqualTo(running + held());
+      assertThat(LoadReport.ongoing(load)).as(at).isEqualTo(running + held());
       if (load != before) {
-        assertThat(Load.isNewer(load, before)).as("newer " + at).isTrue();
+        assertThat(LoadReport.isNewer(load, before)).as("newer " + at).isTrue();
       }
       if (i % 50 == 0) {
         checkCounters(at);

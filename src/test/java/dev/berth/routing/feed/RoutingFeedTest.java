@@ -12,7 +12,7 @@ import dev.berth.protocol.BusMessage.RoutingUpdate;
 import dev.berth.protocol.RoutingDelta;
 import dev.berth.protocol.RoutingDigest;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.RoutingSnapshot.Version;
+import dev.berth.protocol.RoutingSnapshot.SnapshotVersion;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -28,8 +28,8 @@ class RoutingFeedTest {
   private final List<RoutingSnapshot> routed = new ArrayList<>();
   private final List<BusMessage> sent = new ArrayList<>();
   private final RoutingFeed feed = new RoutingFeed("n1", INCARNATION, routed::add, sent::add, 0);
-  private final RoutingSnapshot first = snapshots.of(ECHO, new Version(1, 1), 3);
-  private final RoutingSnapshot second = snapshots.of(ECHO, new Version(1, 2), 0);
+  private final RoutingSnapshot first = snapshots.of(ECHO, new SnapshotVersion(1, 1), 3);
+  private final RoutingSnapshot second = snapshots.of(ECHO, new SnapshotVersion(1, 2), 0);
   private long now;
 
   @BeforeEach
@@ -46,23 +46,23 @@ class RoutingFeedTest {
     feed.tick(now);
   }
 
-  private static PullRouting pullOf(DeploymentId deployment, Version held) {
+  private static PullRouting pullOf(DeploymentId deployment, SnapshotVersion held) {
     return new PullRouting(
         "n1", INCARNATION, false, List.of(new PullRouting.Held(deployment, held)));
   }
 
   /** As the first, with one replica draining. */
   private RoutingSnapshot later(RoutingSnapshot from, long counter) {
-    List<RoutingSnapshot.Route> routes = new ArrayList<>(from.replicas());
-    routes.set(0, new RoutingSnapshot.Route(routes.get(0).replica(), false));
+    List<RoutingSnapshot.SnapshotReplica> routes = new ArrayList<>(from.replicas());
+    routes.set(0, new RoutingSnapshot.SnapshotReplica(routes.get(0).replica(), false));
     return new RoutingSnapshot(
-        ECHO, new Version(from.version().term(), counter), counter % 2 == 0, routes);
+        ECHO, new SnapshotVersion(from.version().term(), counter), counter % 2 == 0, routes);
   }
 
   @Test
   void aRouterPullsItsSnapshotAsSoonAsItIsMadeAndOnlyOnce() {
     feed.want(ECHO, now);
-    assertThat(sent).containsExactly(pullOf(ECHO, Version.NONE));
+    assertThat(sent).containsExactly(pullOf(ECHO, SnapshotVersion.NONE));
   }
 
   @Test
@@ -79,7 +79,7 @@ class RoutingFeedTest {
     after(RoutingFeed.PULL_AGAIN_NANOS - 1);
     assertThat(sent).isEmpty();
     after(1);
-    assertThat(sent).containsExactly(pullOf(ECHO, Version.NONE));
+    assertThat(sent).containsExactly(pullOf(ECHO, SnapshotVersion.NONE));
     after(RoutingFeed.PULL_AGAIN_NANOS - 1);
     assertThat(sent).as("one at a time").hasSize(1);
   }
@@ -136,7 +136,7 @@ class RoutingFeedTest {
   @Test
   void aSnapshotOfANewerTermReplacesWhateverIsHeld() {
     tell(RoutingDelta.whole(later(first, 50)));
-    RoutingSnapshot ofNext = snapshots.of(ECHO, new Version(2, 1), 1);
+    RoutingSnapshot ofNext = snapshots.of(ECHO, new SnapshotVersion(2, 1), 1);
     tell(RoutingDelta.whole(ofNext));
     tell(RoutingDelta.whole(later(first, 51)));
     assertThat(feed.last(ECHO)).isEqualTo(ofNext);
@@ -144,7 +144,7 @@ class RoutingFeedTest {
 
   @Test
   void anOlderControllersAnswerDoesNotEndAPull() {
-    RoutingSnapshot ofNext = snapshots.of(ECHO, new Version(2, 1), 1);
+    RoutingSnapshot ofNext = snapshots.of(ECHO, new SnapshotVersion(2, 1), 1);
     tell(RoutingDelta.whole(ofNext));
     feed.on(new RepullRouting(2), now);
     tell(RoutingDelta.whole(first));
@@ -168,7 +168,7 @@ class RoutingFeedTest {
                 true,
                 List.of(
                     new PullRouting.Held(ECHO, first.version()),
-                    new PullRouting.Held(OTHER, Version.NONE))));
+                    new PullRouting.Held(OTHER, SnapshotVersion.NONE))));
     assertThat(feed.last(ECHO)).as("in use until a newer one comes").isEqualTo(first);
   }
 
@@ -194,7 +194,7 @@ class RoutingFeedTest {
     feed.want(OTHER, now);
     tell(RoutingDelta.whole(first));
     tell(RoutingDelta.whole(second));
-    tell(RoutingDelta.whole(snapshots.of(OTHER, new Version(1, 9), 1)));
+    tell(RoutingDelta.whole(snapshots.of(OTHER, new SnapshotVersion(1, 9), 1)));
     sent.clear();
     feed.forget(OTHER);
     after(RoutingFeed.CHECK_NANOS);

@@ -3,13 +3,13 @@ package dev.berth.routing.feed;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.RoutingWorld;
-import dev.berth.protocol.Addresses;
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.PullRouting;
 import dev.berth.protocol.BusMessage.RoutingUpdate;
 import dev.berth.protocol.RoutingDelta;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.RoutingSnapshot.Version;
+import dev.berth.protocol.RoutingSnapshot.SnapshotVersion;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
@@ -48,7 +48,7 @@ class RoutingFeedVerticleTest {
                 "n1",
                 5,
                 false,
-                List.of(new PullRouting.Held(RoutingWorld.DEPLOYMENT, Version.NONE))));
+                List.of(new PullRouting.Held(RoutingWorld.DEPLOYMENT, SnapshotVersion.NONE))));
     RoutingSnapshot snapshot = answer();
     assertThat(world.router.version()).isEqualTo(snapshot.version());
   }
@@ -64,11 +64,11 @@ class RoutingFeedVerticleTest {
 
   private RoutingSnapshot answer() {
     RoutingSnapshot snapshot =
-        new RoutingSnapshot(RoutingWorld.DEPLOYMENT, new Version(1, 1), false, List.of());
+        new RoutingSnapshot(RoutingWorld.DEPLOYMENT, new SnapshotVersion(1, 1), false, List.of());
     vertx
         .eventBus()
         .send(
-            Addresses.routing("n1"),
+            BusAddresses.routing("n1"),
             new RoutingUpdate(RoutingDelta.whole(snapshot)),
             new DeliveryOptions().setCodecName(BusMessageCodec.NAME).setLocalOnly(true));
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);

@@ -15,7 +15,7 @@ import dev.berth.fakes.FakeParent;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.port.BareHandle;
+import dev.berth.protocol.port.HandleFactory;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RoutingProbe;
 import io.vertx.core.Future;
@@ -60,11 +60,11 @@ class RoutedLegsTest {
     return added(world.remote(deployment, deployment.name() + "2", max));
   }
 
-  private BareHandle handle(DeploymentId deployment) {
+  private HandleFactory handle(DeploymentId deployment) {
     return world.handle(deployment, 0);
   }
 
-  private List<BareHandle> handles(DeploymentId... deployments) {
+  private List<HandleFactory> handles(DeploymentId... deployments) {
     return List.of(deployments).stream().map(this::handle).toList();
   }
 
@@ -154,7 +154,8 @@ class RoutedLegsTest {
     void whereOneIsUnavailableNoneIsHeld() {
       RoutingWorld.Replica a = replica(A, 1);
       router(B)
-          .update(new RoutingSnapshot(B, new RoutingSnapshot.Version(1, 99), false, List.of()));
+          .update(
+              new RoutingSnapshot(B, new RoutingSnapshot.SnapshotVersion(1, 99), false, List.of()));
       assertFailed(all(A, B), BerthException.DeploymentUnavailable.class);
       assertThat(a.ledger.view("r", 0).released()).isOne();
     }

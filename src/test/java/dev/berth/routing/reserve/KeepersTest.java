@@ -12,13 +12,13 @@ import dev.berth.protocol.BusMessage.AskReservation;
 import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.ReleaseSlot;
 import dev.berth.protocol.BusMessage.SlotReserved;
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
-import dev.berth.protocol.port.Reservations.Caller;
-import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
+import dev.berth.protocol.port.Reservations.ReservationCaller;
 import dev.berth.protocol.port.Reservations.ReservationException;
-import dev.berth.protocol.port.Reservations.Wish;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
+import dev.berth.protocol.port.Reservations.ReservationRequest;
 import dev.berth.routing.LeasedSelection;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.SlotRequest;
@@ -64,8 +64,9 @@ class KeepersTest {
   }
 
   private String reserved() {
-    Wish wish = new Wish(MODEL, 10 * SECOND, 0, "");
-    Future<Reservation> made = world.settled(keeper.reserve(wish, new Caller("c", null)).answer());
+    ReservationRequest wish = new ReservationRequest(MODEL, 10 * SECOND, 0, "");
+    Future<Reservation> made =
+        world.settled(keeper.reserve(wish, new ReservationCaller("c", null)).answer());
     return made.result().token();
   }
 
@@ -81,7 +82,7 @@ class KeepersTest {
     return world.settled(other.fetch(asked, token, world.router, world.routers.loop(0), caller));
   }
 
-  private static @Nullable Problem problem(Future<?> answer) {
+  private static @Nullable ReservationProblem problem(Future<?> answer) {
     return answer.cause() instanceof ReservationException refused ? refused.problem() : null;
   }
 
@@ -113,7 +114,7 @@ class KeepersTest {
     }
     String token = reserved();
     runsOn(fetch(token, caller(0)));
-    assertThat(problem(fetch(token, caller(0)))).isEqualTo(Problem.ALREADY_USED);
+    assertThat(problem(fetch(token, caller(0)))).isEqualTo(ReservationProblem.ALREADY_USED);
     assertThat(world.sent.toString()).as("what a log would have").doesNotContain(token);
   }
 
@@ -177,7 +178,7 @@ class KeepersTest {
           }
           return world.toRouter(message);
         };
-    assertThat(problem(fetch(token, caller(0)))).isEqualTo(Problem.REPLICA_GONE);
+    assertThat(problem(fetch(token, caller(0)))).isEqualTo(ReservationProblem.REPLICA_GONE);
     assertThat(world.sent(ReleaseSlot.class)).hasSize(1);
     replica.ledger.release(world.sent(ReleaseSlot.class).get(0).attempt());
   }
@@ -186,14 +187,14 @@ class KeepersTest {
   void aKeeperThatIsNotReachedMayBeAskedAgain() {
     String token = reserved();
     world.betweenRouters = message -> false;
-    assertThat(problem(fetch(token, caller(0)))).isEqualTo(Problem.KEEPER_UNREACHED);
+    assertThat(problem(fetch(token, caller(0)))).isEqualTo(ReservationProblem.KEEPER_UNREACHED);
     world.betweenRouters =
         message ->
             world.toRouter(
                 message instanceof AskReservation ask // its link was never open
-                    ? new CallRefused(ask.callId(), Refusal.TOO_LATE, Load.NONE)
+                    ? new CallRefused(ask.callId(), Refusal.TOO_LATE, LoadReport.NONE)
                     : message);
-    assertThat(problem(fetch(token, caller(0)))).isEqualTo(Problem.KEEPER_UNREACHED);
+    assertThat(problem(fetch(token, caller(0)))).isEqualTo(ReservationProblem.KEEPER_UNREACHED);
     world.betweenRouters = world::toRouter;
     runsOn(fetch(token, caller(0)));
   }
@@ -208,7 +209,7 @@ class KeepersTest {
     world.pass(Duration.ofSeconds(5));
     assertThat(fetched.isComplete()).isFalse();
     world.run(() -> world.routers.nodeLost("keeper"));
-    assertThat(problem(fetched)).isEqualTo(Problem.KEEPER_LOST);
+    assertThat(problem(fetched)).isEqualTo(ReservationProblem.KEEPER_LOST);
     assertThatThrownBy(() -> other.keeperOf(token.replace("7.k", "6.k")))
         .isInstanceOf(ReservationException.class)
         .hasMessageContaining("lost");
@@ -226,16 +227,16 @@ class KeepersTest {
     world.pass(Duration.ofSeconds(8));
     DeploymentId wrong = new DeploymentId("app", "other");
     assertThat(problem(world.settled(other.renew(wrong, token))))
-        .isEqualTo(Problem.OTHER_DEPLOYMENT);
+        .isEqualTo(ReservationProblem.OTHER_DEPLOYMENT);
     for (int time = 0; time < 2; time++) {
       assertThat(world.settled(other.release(MODEL, token)).succeeded()).isTrue();
     }
     assertThat(replica.ledger.ongoing()).isZero();
-    assertThat(problem(fetch(token, caller(0)))).isEqualTo(Problem.RELEASED);
+    assertThat(problem(fetch(token, caller(0)))).isEqualTo(ReservationProblem.RELEASED);
     world.betweenRouters = message -> true;
     Future<Void> unheard = world.settled(other.release(MODEL, token));
     world.pass(Duration.ofSeconds(6));
-    assertThat(problem(unheard)).isEqualTo(Problem.KEEPER_UNREACHED);
+    assertThat(problem(unheard)).isEqualTo(ReservationProblem.KEEPER_UNREACHED);
   }
 
   /** Their names have one hash. */
@@ -248,7 +249,9 @@ class KeepersTest {
           world
               .settled(
                   keeper
-                      .reserve(new Wish(each, 10 * SECOND, 0, ""), new Caller("c", null))
+                      .reserve(
+                          new ReservationRequest(each, 10 * SECOND, 0, ""),
+                          new ReservationCaller("c", null))
                       .answer())
               .result()
               .token();
@@ -282,7 +285,7 @@ class KeepersTest {
     Future<LeasedSelection> fetched = fetch(token, caller(0));
     world.pass(Duration.ofMillis(1_050)); // and a second time
     AskReservation ask = world.sent(AskReservation.class).get(1);
-    world.toRouter(new CallRefused(ask.callId(), Refusal.TOO_LATE, Load.NONE));
+    world.toRouter(new CallRefused(ask.callId(), Refusal.TOO_LATE, LoadReport.NONE));
     world.run();
     assertThat(fetched.isComplete()).as("the first may have come there").isFalse();
     world.betweenRouters = world::toRouter;

@@ -9,13 +9,13 @@ import dev.berth.api.Request;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.port.HttpFailure;
-import dev.berth.protocol.port.Reservations.Asked;
-import dev.berth.protocol.port.Reservations.Caller;
-import dev.berth.protocol.port.Reservations.Problem;
+import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.Reservations.Reservation;
+import dev.berth.protocol.port.Reservations.ReservationCall;
+import dev.berth.protocol.port.Reservations.ReservationCaller;
 import dev.berth.protocol.port.Reservations.ReservationException;
-import dev.berth.protocol.port.Reservations.Wish;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
+import dev.berth.protocol.port.Reservations.ReservationRequest;
 import dev.berth.replica.slots.Ledgers;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RoutedCall;
@@ -51,15 +51,16 @@ class ReservationTableTest {
     return new ReservationTable(world.routers, limits, world.clock, random::nextLong);
   }
 
-  private static Wish wish(long ttlSeconds, long waitSeconds) {
-    return new Wish(RoutingWorld.DEPLOYMENT, ttlSeconds * SECOND, waitSeconds * SECOND, "");
+  private static ReservationRequest wish(long ttlSeconds, long waitSeconds) {
+    return new ReservationRequest(
+        RoutingWorld.DEPLOYMENT, ttlSeconds * SECOND, waitSeconds * SECOND, "");
   }
 
-  private static Caller caller(String name) {
-    return new Caller(name, null);
+  private static ReservationCaller caller(String name) {
+    return new ReservationCaller(name, null);
   }
 
-  private Future<Reservation> ask(Wish wish, Caller caller) {
+  private Future<Reservation> ask(ReservationRequest wish, ReservationCaller caller) {
     return world.settled(table.reserve(wish, caller).answer());
   }
 
@@ -71,13 +72,13 @@ class ReservationTableTest {
     return reserve(wish(ttlSeconds, 0), caller("c"));
   }
 
-  private Reservation reserve(Wish wish, Caller caller) {
+  private Reservation reserve(ReservationRequest wish, ReservationCaller caller) {
     Future<Reservation> answer = ask(wish, caller);
     assertThat(answer.succeeded()).as("reserved: %s", answer.cause()).isTrue();
     return answer.result();
   }
 
-  private static @Nullable Problem problem(Future<?> answer) {
+  private static @Nullable ReservationProblem problem(Future<?> answer) {
     return answer.cause() instanceof ReservationException refused ? refused.problem() : null;
   }
 
@@ -108,7 +109,7 @@ class ReservationTableTest {
     return table.use(token, world.router, world.routers.loop(loop), REQUEST, answer);
   }
 
-  private void refuses(String token, Problem problem) {
+  private void refuses(String token, ReservationProblem problem) {
     assertThatThrownBy(() -> use(token))
         .isInstanceOfSatisfying(
             ReservationException.class,
@@ -150,8 +151,9 @@ class ReservationTableTest {
               BerthException.Kind.DEPLOYMENT_UNAVAILABLE;
           default -> kind;
         };
-    Problem problem = PendingReservation.asProblem(world.router, kind.toException("why")).problem();
-    assertThat(HttpFailure.of(problem)).isEqualTo(HttpFailure.of(told));
+    ReservationProblem problem =
+        PendingReservation.asProblem(world.router, kind.toException("why")).problem();
+    assertThat(HttpErrorResponse.of(problem)).isEqualTo(HttpErrorResponse.of(told));
   }
 
   // --- one reservation ---
@@ -172,8 +174,8 @@ class ReservationTableTest {
     replica.finish();
     assertThat(answer.response).isNotNull();
     assertAtRest(replica);
-    assertThat(table.counters.endedBy(Problem.ALREADY_USED)).isEqualTo(1);
-    refuses(held.token(), Problem.ALREADY_USED);
+    assertThat(table.counters.endedBy(ReservationProblem.ALREADY_USED)).isEqualTo(1);
+    refuses(held.token(), ReservationProblem.ALREADY_USED);
   }
 
   @Test
@@ -190,10 +192,10 @@ class ReservationTableTest {
 
   @Test
   void aTokenThatNeverWasIsUnknown() {
-    refuses("nothing", Problem.UNKNOWN_TOKEN);
-    assertThat(problem(renew("nothing"))).isEqualTo(Problem.UNKNOWN_TOKEN);
-    assertThat(problem(release("nothing"))).isEqualTo(Problem.UNKNOWN_TOKEN);
-    assertThat(table.counters.refusedBy(Problem.UNKNOWN_TOKEN)).isEqualTo(3);
+    refuses("nothing", ReservationProblem.UNKNOWN_TOKEN);
+    assertThat(problem(renew("nothing"))).isEqualTo(ReservationProblem.UNKNOWN_TOKEN);
+    assertThat(problem(release("nothing"))).isEqualTo(ReservationProblem.UNKNOWN_TOKEN);
+    assertThat(table.counters.refusedBy(ReservationProblem.UNKNOWN_TOKEN)).isEqualTo(3);
   }
 
   @Test
@@ -205,9 +207,10 @@ class ReservationTableTest {
             () -> table.use(token, other, world.routers.loop(0), REQUEST, new FakeCaller()))
         .isInstanceOfSatisfying(
             ReservationException.class,
-            refused -> assertThat(refused.problem()).isEqualTo(Problem.OTHER_DEPLOYMENT));
-    assertThat(problem(table.renew(OTHER, token))).isEqualTo(Problem.OTHER_DEPLOYMENT);
-    assertThat(problem(table.release(OTHER, token))).isEqualTo(Problem.OTHER_DEPLOYMENT);
+            refused ->
+                assertThat(refused.problem()).isEqualTo(ReservationProblem.OTHER_DEPLOYMENT));
+    assertThat(problem(table.renew(OTHER, token))).isEqualTo(ReservationProblem.OTHER_DEPLOYMENT);
+    assertThat(problem(table.release(OTHER, token))).isEqualTo(ReservationProblem.OTHER_DEPLOYMENT);
 
     assertThat(table.heldCount()).as("and stays").isEqualTo(1);
     use(token);
@@ -220,10 +223,10 @@ class ReservationTableTest {
     world.pass(Duration.ofSeconds(1));
     assertThat(table.heldCount()).isZero();
     assertAtRest(replica);
-    refuses(token, Problem.EXPIRED);
-    assertThat(problem(renew(token))).isEqualTo(Problem.EXPIRED);
+    refuses(token, ReservationProblem.EXPIRED);
+    assertThat(problem(renew(token))).isEqualTo(ReservationProblem.EXPIRED);
     assertThat(release(token).succeeded()).isTrue();
-    assertThat(table.counters.endedBy(Problem.EXPIRED)).isEqualTo(1);
+    assertThat(table.counters.endedBy(ReservationProblem.EXPIRED)).isEqualTo(1);
   }
 
   /** Neither the ring of its loop nor the sweep has seen the deadline yet. */
@@ -231,15 +234,15 @@ class ReservationTableTest {
   void aTokenIsOverAtItsDeadlineWhoeverLooksFirst() {
     String token = reserve(1).token();
     world.clock.advanceNanos(SECOND);
-    refuses(token, Problem.EXPIRED);
+    refuses(token, ReservationProblem.EXPIRED);
     assertThat(table.heldCount()).isZero();
     assertAtRest(replica);
 
     String renewed = reserve(1).token();
     world.clock.advanceNanos(SECOND);
-    assertThat(problem(renew(renewed))).isEqualTo(Problem.EXPIRED);
+    assertThat(problem(renew(renewed))).isEqualTo(ReservationProblem.EXPIRED);
     assertThat(table.heldCount()).isZero();
-    assertThat(table.counters.endedBy(Problem.EXPIRED)).isEqualTo(2);
+    assertThat(table.counters.endedBy(ReservationProblem.EXPIRED)).isEqualTo(2);
   }
 
   @Test
@@ -250,7 +253,7 @@ class ReservationTableTest {
     assertThat(table.heldCount()).isZero();
     assertThat(world.router.counters.reserved()).isZero();
     assertAtRest(replica);
-    refuses(token, Problem.EXPIRED);
+    refuses(token, ReservationProblem.EXPIRED);
   }
 
   @Test
@@ -273,9 +276,9 @@ class ReservationTableTest {
     assertThat(release(token).succeeded()).isTrue();
     assertThat(replica.ledger.ongoing()).as("at once").isZero();
     assertThat(release(token).succeeded()).isTrue();
-    assertThat(table.counters.endedBy(Problem.RELEASED)).isEqualTo(1);
-    refuses(token, Problem.RELEASED);
-    assertThat(problem(renew(token))).isEqualTo(Problem.RELEASED);
+    assertThat(table.counters.endedBy(ReservationProblem.RELEASED)).isEqualTo(1);
+    refuses(token, ReservationProblem.RELEASED);
+    assertThat(problem(renew(token))).isEqualTo(ReservationProblem.RELEASED);
     assertAtRest(replica);
   }
 
@@ -285,12 +288,12 @@ class ReservationTableTest {
     String token = reserve().token();
     use(token);
     for (int look = 0; look < 2; look++) {
-      assertThat(problem(renew(token))).isEqualTo(Problem.ALREADY_USED);
-      assertThat(problem(release(token))).isEqualTo(Problem.ALREADY_USED);
+      assertThat(problem(renew(token))).isEqualTo(ReservationProblem.ALREADY_USED);
+      assertThat(problem(release(token))).isEqualTo(ReservationProblem.ALREADY_USED);
       List.copyOf(replica.running).forEach(replica::respond);
     }
-    assertThat(table.counters.endedBy(Problem.RELEASED)).isZero();
-    assertThat(table.counters.refusedBy(Problem.ALREADY_USED)).isEqualTo(4);
+    assertThat(table.counters.endedBy(ReservationProblem.RELEASED)).isZero();
+    assertThat(table.counters.refusedBy(ReservationProblem.ALREADY_USED)).isEqualTo(4);
     assertAtRest(replica);
   }
 
@@ -303,11 +306,11 @@ class ReservationTableTest {
     release(lasting);
     world.pass(Duration.ofSeconds(59));
     table.sweep();
-    refuses(brief, Problem.RELEASED);
+    refuses(brief, ReservationProblem.RELEASED);
     world.pass(Duration.ofSeconds(1));
     table.sweep();
-    refuses(brief, Problem.UNKNOWN_TOKEN);
-    refuses(lasting, Problem.RELEASED);
+    refuses(brief, ReservationProblem.UNKNOWN_TOKEN);
+    refuses(lasting, ReservationProblem.RELEASED);
   }
 
   @Test
@@ -319,8 +322,8 @@ class ReservationTableTest {
       release(tokens.get(i));
     }
     assertThat(table.remembered()).isEqualTo(2);
-    refuses(tokens.get(0), Problem.UNKNOWN_TOKEN);
-    tokens.subList(1, 3).forEach(token -> refuses(token, Problem.RELEASED));
+    refuses(tokens.get(0), ReservationProblem.UNKNOWN_TOKEN);
+    tokens.subList(1, 3).forEach(token -> refuses(token, ReservationProblem.RELEASED));
   }
 
   @Test
@@ -368,10 +371,10 @@ class ReservationTableTest {
   void aReplicaThatIsGoneIsSaidToBe() {
     String token = reserve().token();
     world.withdraw(replica);
-    refuses(token, Problem.REPLICA_GONE);
-    refuses(token, Problem.REPLICA_GONE); // and not used
-    assertThat(table.counters.endedBy(Problem.REPLICA_GONE)).isEqualTo(1);
-    assertThat(table.counters.endedBy(Problem.ALREADY_USED)).isZero();
+    refuses(token, ReservationProblem.REPLICA_GONE);
+    refuses(token, ReservationProblem.REPLICA_GONE); // and not used
+    assertThat(table.counters.endedBy(ReservationProblem.REPLICA_GONE)).isEqualTo(1);
+    assertThat(table.counters.endedBy(ReservationProblem.ALREADY_USED)).isZero();
     assertThat(replica.ledger.ongoing()).isZero();
   }
 
@@ -390,7 +393,7 @@ class ReservationTableTest {
     replica.ledger.setMaxOngoing(2);
     String token = reserve().token();
     table.drain();
-    assertThat(problem(ask(wish(1, 0), caller("c")))).isEqualTo(Problem.UNAVAILABLE);
+    assertThat(problem(ask(wish(1, 0), caller("c")))).isEqualTo(ReservationProblem.UNAVAILABLE);
     assertThat(renew(token).succeeded()).isTrue();
     use(token);
     replica.respond();
@@ -403,7 +406,7 @@ class ReservationTableTest {
     assertThat(world.router.queued()).isEqualTo(1);
 
     world.run(table::drain);
-    assertThat(problem(waits)).isEqualTo(Problem.UNAVAILABLE);
+    assertThat(problem(waits)).isEqualTo(ReservationProblem.UNAVAILABLE);
     assertThat(world.router.queued()).isZero();
 
     use(token);
@@ -419,7 +422,7 @@ class ReservationTableTest {
     String token = reserve().token();
     table.drain();
     world.run(table::releaseAll);
-    refuses(token, Problem.RELEASED);
+    refuses(token, ReservationProblem.RELEASED);
     assertThat(table.permitsTaken()).isZero();
     assertAtRest(replica);
   }
@@ -428,16 +431,16 @@ class ReservationTableTest {
 
   @Test
   void aDeploymentThatIsNotThereIsUnknown() {
-    assertThat(problem(ask(new Wish(OTHER, 0, 0, ""), caller("c"))))
-        .isEqualTo(Problem.UNKNOWN_DEPLOYMENT);
+    assertThat(problem(ask(new ReservationRequest(OTHER, 0, 0, ""), caller("c"))))
+        .isEqualTo(ReservationProblem.UNKNOWN_DEPLOYMENT);
   }
 
   @Test
   void withoutAFreeSlotOneThatDoesNotWaitIsRefusedAtOnce() {
     reserve();
     Future<Reservation> refused = ask(wish(1, 0), caller("c"));
-    assertThat(problem(refused)).isEqualTo(Problem.FULL);
-    assertThat(table.counters.refusedBy(Problem.FULL)).isOne();
+    assertThat(problem(refused)).isEqualTo(ReservationProblem.FULL);
+    assertThat(table.counters.refusedBy(ReservationProblem.FULL)).isOne();
     assertThat(((ReservationException) refused.cause()).retryAfterSeconds()).isPositive();
     assertThat(((ReservationException) refused.cause()).statusCode()).isEqualTo(503);
     assertThat(world.router.queued()).isZero();
@@ -452,7 +455,7 @@ class ReservationTableTest {
     Future<Reservation> second = ask(wish(1, 30), caller("d"));
     assertThat(waiting.isComplete()).isFalse();
     release(first);
-    assertThat(problem(ask(wish(1, 0), caller("e")))).isEqualTo(Problem.FULL);
+    assertThat(problem(ask(wish(1, 0), caller("e")))).isEqualTo(ReservationProblem.FULL);
     world.run();
     assertThat(waiting.succeeded()).isTrue();
     assertThat(second.isComplete()).isFalse();
@@ -465,7 +468,7 @@ class ReservationTableTest {
     world.pass(Duration.ofMillis(1900));
     assertThat(waiting.isComplete()).isFalse();
     world.pass(Duration.ofMillis(200));
-    assertThat(problem(waiting)).isEqualTo(Problem.FULL);
+    assertThat(problem(waiting)).isEqualTo(ReservationProblem.FULL);
     assertThat(world.router.queued()).isZero();
     assertThat(table.permitsTaken()).isEqualTo(1);
   }
@@ -473,13 +476,13 @@ class ReservationTableTest {
   @Test
   void whoGoesWhileItWaitsLeavesTheQueue() {
     String first = reserve().token();
-    Asked<Reservation> waiting = world.settled(table.reserve(wish(1, 30), caller("c")));
+    ReservationCall<Reservation> waiting = world.settled(table.reserve(wish(1, 30), caller("c")));
     assertThat(world.router.queued()).isEqualTo(1);
     waiting.abandon();
     world.run(waiting::abandon);
     assertThat(world.router.queued()).isZero();
     assertThat(table.permitsTaken()).isEqualTo(1);
-    assertThat(problem(waiting.answer())).isEqualTo(Problem.ABANDONED);
+    assertThat(problem(waiting.answer())).isEqualTo(ReservationProblem.ABANDONED);
     release(first);
     assertAtRest(replica);
   }
@@ -487,7 +490,7 @@ class ReservationTableTest {
   @Test
   void whoGoesAsItsSlotIsGrantedHoldsNothing() {
     String first = reserve().token();
-    Asked<Reservation> waiting = world.settled(table.reserve(wish(1, 30), caller("c")));
+    ReservationCall<Reservation> waiting = world.settled(table.reserve(wish(1, 30), caller("c")));
     release(first); // the grant is on its way
     world.run(waiting::abandon);
     assertAtRest(replica);
@@ -496,12 +499,12 @@ class ReservationTableTest {
 
   @Test
   void whoDoesNotReceiveItsAnswerHoldsNothing() {
-    Asked<Reservation> asked = world.settled(table.reserve(wish(1, 0), caller("c")));
+    ReservationCall<Reservation> asked = world.settled(table.reserve(wish(1, 0), caller("c")));
     String token = asked.answer().result().token();
     asked.abandon();
     assertAtRest(replica);
     assertThat(table.heldCount()).isZero();
-    refuses(token, Problem.RELEASED);
+    refuses(token, ReservationProblem.RELEASED);
   }
 
   /** Its loop is blocked: no deadline fires there, and no task runs. */
@@ -511,7 +514,7 @@ class ReservationTableTest {
     Future<Reservation> waiting = ask(wish(1, 1), caller("c"));
     world.clock.advanceNanos(4 * SECOND);
     table.sweep();
-    assertThat(problem(waiting)).isEqualTo(Problem.FULL);
+    assertThat(problem(waiting)).isEqualTo(ReservationProblem.FULL);
     release(first);
     world.run(); // what was granted meanwhile goes back
     assertAtRest(replica);
@@ -528,8 +531,9 @@ class ReservationTableTest {
     table.reserve(wish(10, 10), caller("greedy"));
     world.run();
     assertThat(table.permitsTaken()).isEqualTo(5);
-    assertThat(problem(ask(wish(10, 0), caller("greedy")))).isEqualTo(Problem.CALLER_LIMIT);
-    assertThat(problem(ask(wish(10, 0), caller("modest")))).isEqualTo(Problem.FULL);
+    assertThat(problem(ask(wish(10, 0), caller("greedy"))))
+        .isEqualTo(ReservationProblem.CALLER_LIMIT);
+    assertThat(problem(ask(wish(10, 0), caller("modest")))).isEqualTo(ReservationProblem.FULL);
     assertThat(replica.ledger.ongoing()).isEqualTo(4);
   }
 
@@ -549,7 +553,8 @@ class ReservationTableTest {
     for (int i = 0; i < 10; i++) {
       reserve(wish(10, 0), caller("c" + i));
     }
-    assertThat(problem(ask(wish(10, 0), caller("late")))).isEqualTo(Problem.INSTANCE_LIMIT);
+    assertThat(problem(ask(wish(10, 0), caller("late"))))
+        .isEqualTo(ReservationProblem.INSTANCE_LIMIT);
     assertThat(table.callers()).isEqualTo(10);
     world.pass(Duration.ofSeconds(10));
     reserve(wish(10, 0), caller("late"));
@@ -559,7 +564,7 @@ class ReservationTableTest {
 
   @Nested
   class WithAnIdempotencyKey {
-    private final Caller keyed = new Caller("c", "k");
+    private final ReservationCaller keyed = new ReservationCaller("c", "k");
 
     @Test
     void aRepeatGetsTheSameLeaseWithTheTimeThatIsLeft() {
@@ -576,8 +581,8 @@ class ReservationTableTest {
     @Test
     void aRepeatThatComesWhileTheFirstWaitsGetsTheSameLease() {
       String before = reserve().token();
-      Asked<Reservation> first = table.reserve(wish(10, 30), keyed);
-      Asked<Reservation> second = world.settled(table.reserve(wish(10, 30), keyed));
+      ReservationCall<Reservation> first = table.reserve(wish(10, 30), keyed);
+      ReservationCall<Reservation> second = world.settled(table.reserve(wish(10, 30), keyed));
       assertThat(world.router.queued()).isEqualTo(1);
       first.abandon(); // its connection is gone: that is why it repeats
       world.run();
@@ -589,7 +594,7 @@ class ReservationTableTest {
 
     @Test
     void aLeaseWhoseAnswerWasLostIsThereForTheRepeat() {
-      Asked<Reservation> first = world.settled(table.reserve(wish(10, 0), keyed));
+      ReservationCall<Reservation> first = world.settled(table.reserve(wish(10, 0), keyed));
       first.abandon();
       assertThat(reserve(wish(10, 0), keyed).token()).isEqualTo(first.answer().result().token());
     }
@@ -598,10 +603,10 @@ class ReservationTableTest {
     void anotherWishUnderTheKeyIsRefused() {
       replica.ledger.setMaxOngoing(2);
       reserve(wish(10, 0), keyed);
-      assertThat(problem(ask(wish(11, 0), keyed))).isEqualTo(Problem.KEY_REUSED);
+      assertThat(problem(ask(wish(11, 0), keyed))).isEqualTo(ReservationProblem.KEY_REUSED);
       world.routers.router(OTHER, RoutingProbe.DEFAULTS);
-      assertThat(problem(ask(new Wish(OTHER, 10 * SECOND, 0, ""), keyed)))
-          .isEqualTo(Problem.KEY_REUSED);
+      assertThat(problem(ask(new ReservationRequest(OTHER, 10 * SECOND, 0, ""), keyed)))
+          .isEqualTo(ReservationProblem.KEY_REUSED);
       assertThat(table.heldCount()).isEqualTo(1);
     }
 
@@ -609,20 +614,23 @@ class ReservationTableTest {
     void anotherCallersKeyIsAnotherKey() {
       replica.ledger.setMaxOngoing(2);
       String one = reserve(wish(10, 0), keyed).token();
-      String other = reserve(wish(10, 0), new Caller("d", "k")).token();
+      String other = reserve(wish(10, 0), new ReservationCaller("d", "k")).token();
       assertThat(other).isNotEqualTo(one);
     }
 
     @Test
     void aRepeatIsToldHowTheLeaseEnded() {
       replica.ledger.setMaxOngoing(3);
-      use(reserve(wish(1, 0), new Caller("c", "used")).token());
-      reserve(wish(1, 0), new Caller("c", "expired"));
-      release(reserve(wish(1, 0), new Caller("c", "released")).token());
+      use(reserve(wish(1, 0), new ReservationCaller("c", "used")).token());
+      reserve(wish(1, 0), new ReservationCaller("c", "expired"));
+      release(reserve(wish(1, 0), new ReservationCaller("c", "released")).token());
       world.pass(Duration.ofSeconds(2));
-      assertThat(problem(ask(wish(1, 0), new Caller("c", "used")))).isEqualTo(Problem.ALREADY_USED);
-      assertThat(problem(ask(wish(1, 0), new Caller("c", "expired")))).isEqualTo(Problem.EXPIRED);
-      assertThat(problem(ask(wish(1, 0), new Caller("c", "released")))).isEqualTo(Problem.RELEASED);
+      assertThat(problem(ask(wish(1, 0), new ReservationCaller("c", "used"))))
+          .isEqualTo(ReservationProblem.ALREADY_USED);
+      assertThat(problem(ask(wish(1, 0), new ReservationCaller("c", "expired"))))
+          .isEqualTo(ReservationProblem.EXPIRED);
+      assertThat(problem(ask(wish(1, 0), new ReservationCaller("c", "released"))))
+          .isEqualTo(ReservationProblem.RELEASED);
       assertThat(table.counters.made.sum()).isEqualTo(3);
       replica.respond();
     }
@@ -630,7 +638,7 @@ class ReservationTableTest {
     @Test
     void aRefusalIsNotRemembered() {
       String before = reserve().token();
-      assertThat(problem(ask(wish(10, 0), keyed))).isEqualTo(Problem.FULL);
+      assertThat(problem(ask(wish(10, 0), keyed))).isEqualTo(ReservationProblem.FULL);
       release(before);
       reserve(wish(10, 0), keyed);
     }
@@ -639,13 +647,14 @@ class ReservationTableTest {
     void keysAreBoundedPerCallerAndInTime() {
       replica.ledger.setMaxOngoing(10);
       for (int i = 0; i < 6; i++) {
-        String token = reserve(wish(10, 0), new Caller("c", "k" + i)).token();
+        String token = reserve(wish(10, 0), new ReservationCaller("c", "k" + i)).token();
         release(token);
       }
       assertThat(table.keys()).isEqualTo(5);
       assertThat(table.keysForgotten()).isEqualTo(1);
-      assertThat(problem(ask(wish(10, 0), new Caller("c", "k5")))).isEqualTo(Problem.RELEASED);
-      reserve(wish(10, 0), new Caller("c", "k0")); // forgotten: asked anew
+      assertThat(problem(ask(wish(10, 0), new ReservationCaller("c", "k5"))))
+          .isEqualTo(ReservationProblem.RELEASED);
+      reserve(wish(10, 0), new ReservationCaller("c", "k0")); // forgotten: asked anew
       world.pass(Duration.ofSeconds(60));
       table.sweep();
       assertThat(table.keys()).isZero();
@@ -655,12 +664,13 @@ class ReservationTableTest {
     void keysAreBoundedInAllAtTheCostOfWhoHasMost() {
       replica.ledger.setMaxOngoing(20);
       for (int i = 0; i < 5; i++) {
-        use(reserve(wish(10, 0), new Caller("most", "k" + i)).token());
-        use(reserve(wish(10, 0), new Caller("more", "k" + i)).token());
+        use(reserve(wish(10, 0), new ReservationCaller("most", "k" + i)).token());
+        use(reserve(wish(10, 0), new ReservationCaller("more", "k" + i)).token());
       }
-      use(reserve(wish(10, 0), new Caller("one", "k")).token());
+      use(reserve(wish(10, 0), new ReservationCaller("one", "k")).token());
       assertThat(table.keys()).isEqualTo(10);
-      assertThat(problem(ask(wish(10, 0), new Caller("one", "k")))).isEqualTo(Problem.ALREADY_USED);
+      assertThat(problem(ask(wish(10, 0), new ReservationCaller("one", "k"))))
+          .isEqualTo(ReservationProblem.ALREADY_USED);
     }
   }
 
@@ -686,7 +696,7 @@ class ReservationTableTest {
       assertAtRest(far);
       assertThat(RoutingProbe.heldAttempts(world.routers.loop(0))).isZero();
       assertThat(RoutingProbe.heldAttempts(world.routers.loop(1))).isZero();
-      refuses(token, Problem.ALREADY_USED);
+      refuses(token, ReservationProblem.ALREADY_USED);
     }
 
     @Test
@@ -710,14 +720,14 @@ class ReservationTableTest {
       FakeCaller answer = new FakeCaller();
       RoutedCall call = world.settled(use(token, 0, answer));
       assertThat(answer.failure).isInstanceOf(BerthException.ReservationExpired.class);
-      assertThat(call.reservationProblem()).isEqualTo(Problem.RELEASED);
+      assertThat(call.reservationProblem()).isEqualTo(ReservationProblem.RELEASED);
       assertAtRest(far);
     }
 
     @Test
     void oneThatDoesNotWaitIsRefusedWhenItIsFull() {
       reserveThere();
-      assertThat(problem(ask(wish(1, 0), caller("c")))).isEqualTo(Problem.FULL);
+      assertThat(problem(ask(wish(1, 0), caller("c")))).isEqualTo(ReservationProblem.FULL);
       assertThat(far.ledger.ongoing()).isEqualTo(1);
     }
 
@@ -727,7 +737,7 @@ class ReservationTableTest {
       far.silent = true;
       Future<Reservation> asked = ask(wish(1, 0), caller("c"));
       world.pass(Duration.ofSeconds(2));
-      assertThat(problem(asked)).isEqualTo(Problem.FULL);
+      assertThat(problem(asked)).isEqualTo(ReservationProblem.FULL);
       assertThat(world.sent(BusMessage.ReleaseSlot.class).stream().distinct()).hasSize(1);
     }
   }

@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.fakes.RoutingWorld;
-import dev.berth.protocol.port.Reservations.Asked;
-import dev.berth.protocol.port.Reservations.Caller;
-import dev.berth.protocol.port.Reservations.Problem;
 import dev.berth.protocol.port.Reservations.Reservation;
+import dev.berth.protocol.port.Reservations.ReservationCall;
+import dev.berth.protocol.port.Reservations.ReservationCaller;
 import dev.berth.protocol.port.Reservations.ReservationException;
-import dev.berth.protocol.port.Reservations.Wish;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
+import dev.berth.protocol.port.Reservations.ReservationRequest;
 import dev.berth.routing.RoutingProbe;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -24,7 +24,7 @@ class ReservationsTogetherTest {
   private static final DeploymentId A = new DeploymentId("app", "a");
   private static final DeploymentId B = new DeploymentId("app", "b");
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
-  private static final Caller CALLER = new Caller("c", null);
+  private static final ReservationCaller CALLER = new ReservationCaller("c", null);
 
   private final RoutingWorld world = new RoutingWorld(2, RoutingProbe.DEFAULTS);
   private final RoutingWorld.Replica a = world.local(A, "a1", 2);
@@ -40,24 +40,25 @@ class ReservationsTogetherTest {
     world.publish();
   }
 
-  private static Wish wish(DeploymentId deployment) {
-    return new Wish(deployment, 10 * SECOND, 0, "");
+  private static ReservationRequest wish(DeploymentId deployment) {
+    return new ReservationRequest(deployment, 10 * SECOND, 0, "");
   }
 
   private Future<List<Reservation>> ask(
-      long waitSeconds, Caller caller, DeploymentId... deployments) {
+      long waitSeconds, ReservationCaller caller, DeploymentId... deployments) {
     Future<List<Reservation>> answer =
         world.settled(start(waitSeconds, caller, deployments).answer());
     return answer;
   }
 
-  private Asked<List<Reservation>> start(
-      long waitSeconds, Caller caller, DeploymentId... deployments) {
-    List<Wish> wishes = List.of(deployments).stream().map(ReservationsTogetherTest::wish).toList();
+  private ReservationCall<List<Reservation>> start(
+      long waitSeconds, ReservationCaller caller, DeploymentId... deployments) {
+    List<ReservationRequest> wishes =
+        List.of(deployments).stream().map(ReservationsTogetherTest::wish).toList();
     return table.reserveAll(wishes, waitSeconds * SECOND, caller);
   }
 
-  private static void assertRefused(Future<?> answer, Problem problem, String message) {
+  private static void assertRefused(Future<?> answer, ReservationProblem problem, String message) {
     assertThat(answer.cause())
         .isInstanceOfSatisfying(
             ReservationException.class,
@@ -107,7 +108,7 @@ class ReservationsTogetherTest {
   @Test
   void whereOneIsFullNoneIsHeldAndItSaysWhich() {
     Future<List<Reservation>> busy = ask(0, CALLER, B);
-    assertRefused(ask(0, CALLER, A, B), Problem.FULL, "legs[1]: ");
+    assertRefused(ask(0, CALLER, A, B), ReservationProblem.FULL, "legs[1]: ");
     assertThat(a.ledger.ongoing()).isZero();
     assertThat(table.permitsTaken()).isOne();
     release(busy);
@@ -117,7 +118,7 @@ class ReservationsTogetherTest {
   void anUnknownDeploymentReservesNothing() {
     assertRefused(
         ask(0, CALLER, A, new DeploymentId("app", "none")),
-        Problem.UNKNOWN_DEPLOYMENT,
+        ReservationProblem.UNKNOWN_DEPLOYMENT,
         "legs[1]: deployment: app#none");
     assertThat(a.ledger.view("a", 0).granted()).isZero();
   }
@@ -125,7 +126,8 @@ class ReservationsTogetherTest {
   @Test
   void eachLegCountsForItsCaller() {
     Future<List<Reservation>> held = ask(0, CALLER, A, A, B);
-    assertRefused(ask(0, CALLER, A, B, A), Problem.CALLER_LIMIT, "max_held_per_caller: 5");
+    assertRefused(
+        ask(0, CALLER, A, B, A), ReservationProblem.CALLER_LIMIT, "max_held_per_caller: 5");
     assertThat(table.permitsTaken()).isEqualTo(3);
     release(held);
   }
@@ -137,7 +139,7 @@ class ReservationsTogetherTest {
     world.pass(Duration.ofMillis(1_900));
     assertThat(a.ledger.reserved()).isOne();
     world.pass(Duration.ofMillis(150));
-    assertRefused(waiting, Problem.FULL, "wait_timeout_s");
+    assertRefused(waiting, ReservationProblem.FULL, "wait_timeout_s");
     assertThat(a.ledger.ongoing()).isZero();
     release(busy);
   }
@@ -145,7 +147,7 @@ class ReservationsTogetherTest {
   @Test
   void aCallerThatGoesWhileItWaitsHoldsNothing() {
     Future<List<Reservation>> busy = ask(0, CALLER, B);
-    Asked<List<Reservation>> waiting = world.settled(start(30, CALLER, A, B));
+    ReservationCall<List<Reservation>> waiting = world.settled(start(30, CALLER, A, B));
     assertThat(a.ledger.reserved()).isOne();
     world.run(waiting::abandon);
     assertThat(a.ledger.ongoing()).isZero();
@@ -155,22 +157,22 @@ class ReservationsTogetherTest {
 
   @Test
   void aCallerThatDoesNotReceiveItsAnswerHoldsNothing() {
-    Asked<List<Reservation>> asked = world.settled(start(0, CALLER, A, B));
+    ReservationCall<List<Reservation>> asked = world.settled(start(0, CALLER, A, B));
     world.run(asked::abandon);
     assertThat(a.ledger.ongoing() + b.ledger.ongoing()).isZero();
   }
 
   @Test
   void aRepeatUnderAKeyGetsTheSameTokensAndAnotherWishIsRefused() {
-    Caller keyed = new Caller("c", "key");
+    ReservationCaller keyed = new ReservationCaller("c", "key");
     Future<List<Reservation>> first = ask(0, keyed, A, B);
     Future<List<Reservation>> repeat = ask(0, keyed, A, B);
     assertThat(repeat.result())
         .extracting(Reservation::token)
         .containsExactlyElementsOf(first.result().stream().map(Reservation::token).toList());
-    assertRefused(ask(0, keyed, B, A), Problem.KEY_REUSED, "key");
-    assertRefused(ask(1, keyed, A, B), Problem.KEY_REUSED, "key");
+    assertRefused(ask(0, keyed, B, A), ReservationProblem.KEY_REUSED, "key");
+    assertRefused(ask(1, keyed, A, B), ReservationProblem.KEY_REUSED, "key");
     release(first);
-    assertRefused(ask(0, keyed, A, B), Problem.RELEASED, "");
+    assertRefused(ask(0, keyed, A, B), ReservationProblem.RELEASED, "");
   }
 }

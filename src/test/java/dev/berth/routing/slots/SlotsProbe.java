@@ -1,6 +1,6 @@
 package dev.berth.routing.slots;
 
-import dev.berth.protocol.Load;
+import dev.berth.protocol.LoadReport;
 import org.jspecify.annotations.Nullable;
 
 /** What tests of requests look at, or do, among slots. */
@@ -20,7 +20,7 @@ public final class SlotsProbe {
   public static boolean saidBlocked(RoutedReplica replica) {
     return replica instanceof RemoteReplica remote
         && remote.report.get() != null
-        && Load.isBlocked(remote.report.get().load());
+        && LoadReport.isBlocked(remote.report.get().load());
   }
 
   /** Takes a slot to run on, as the pick does. */

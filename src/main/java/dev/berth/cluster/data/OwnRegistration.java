@@ -1,9 +1,0 @@
-package dev.berth.cluster.data;
-
-/**
- * The registration of this instance as a node.
- *
- * @param clusterId of the cluster
- * @param number its registration number
- */
-public record OwnRegistration(String clusterId, long number) {}

@@ -1,0 +1,39 @@
+package dev.berth.protocol.port;
+
+import dev.berth.api.RequestContext;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An event loop, for code that is confined to the loop. Such code asserts {@link #isHere} at its
+ * entry points. Thread-safe.
+ */
+public interface LoopExecutor extends Executor {
+  /** Runs a task on the loop, in order, never on the caller's stack. */
+  @Override
+  void execute(Runnable task);
+
+  /** Runs a task on the loop, as {@link #execute}, on behalf of a request. */
+  default void executeFor(RequestContext request, Runnable task) {
+    execute(task);
+  }
+
+  /**
+   * Attributes the current task, which handles a message, and all work that it starts to a request,
+   * so that log lines name the request. Null attributes the task to user code outside of any
+   * request, which also gets a context of its own. Called on the loop.
+   */
+  default void worksFor(@Nullable RequestContext request) {}
+
+  /** Returns whether the caller runs on the loop. */
+  boolean isHere();
+
+  /** Runs a task on the loop: immediately when the caller already runs there. */
+  default void run(Runnable task) {
+    if (isHere()) {
+      task.run();
+    } else {
+      execute(task);
+    }
+  }
+}
