@@ -43,24 +43,25 @@ final class AdminConnections {
    *     the first byte of a later head to its end. Late by at most a tenth.
    * @param idleMs maximum time without traffic in either direction, in milliseconds
    */
-  record Limits(int connections, long headMs, int idleMs) {
-    static final Limits DEFAULT = new Limits(256, 10_000, 60_000);
+  record AdminConnectionLimits(int connections, long headMs, int idleMs) {
+    static final AdminConnectionLimits DEFAULT = new AdminConnectionLimits(256, 10_000, 60_000);
   }
 
   private static final int SWEEPS = 10; // within headMs
 
-  private final Limits limits;
-  private final Set<Open> silent = new LinkedHashSet<>(); // longest silence first
+  private final AdminConnectionLimits limits;
+  private final Set<AdminConnection> silent = new LinkedHashSet<>(); // longest silence first
   private final LongAdder ended = new LongAdder();
   private volatile int connections; // written by the event loop
 
-  AdminConnections(Limits limits) {
+  AdminConnections(AdminConnectionLimits limits) {
     this.limits = limits;
   }
 
   /** Registers the metrics, and starts to end connections whose heads are late. */
   void start(Vertx vertx, Meters meters, String series) {
-    vertx.setPeriodic(limits.headMs / SWEEPS, sweep -> List.copyOf(silent).forEach(Open::sweep));
+    vertx.setPeriodic(
+        limits.headMs / SWEEPS, sweep -> List.copyOf(silent).forEach(AdminConnection::sweep));
     meters.addGauge(series + "_connections", () -> connections);
     meters.addGauge(series + "_connections_limit", limits::connections);
     meters.addCounter(series + "_connections_ended", ended::sum);
@@ -71,11 +72,12 @@ final class AdminConnections {
    *
    * @param maxHeaderBytes limit of a request's head, for HTTP/2
    */
-  void opened(HttpConnection http, int maxHeaderBytes) {
+  void onOpened(HttpConnection http, int maxHeaderBytes) {
     ChannelHandlerContext context = ((HttpServerConnection) http).channelHandlerContext();
     boolean streams = http.getWindowSize() >= 0; // true for HTTP/2 in Vert.x
-    Open made =
-        new Open(context.channel(), streams ? StreamHeads.install(context, maxHeaderBytes) : null);
+    AdminConnection made =
+        new AdminConnection(
+            context.channel(), streams ? StreamHeads.install(context, maxHeaderBytes) : null);
     silent.add(made);
     if (++connections > limits.connections) {
       silent.iterator().next().end(); // the new one, if all others have requests
@@ -89,9 +91,9 @@ final class AdminConnections {
   }
 
   /** Handles a request whose head is whole. The connection is silent again after the response. */
-  void began(RoutingContext context) {
+  void onRequestHead(RoutingContext context) {
     HttpServerConnection http = (HttpServerConnection) context.request().connection();
-    Open on = http.channelHandlerContext().pipeline().get(Open.class);
+    AdminConnection on = http.channelHandlerContext().pipeline().get(AdminConnection.class);
     if (on == null) {
       return; // closed, with requests that were read before
     }
@@ -119,14 +121,14 @@ final class AdminConnections {
    * A connection. Placed after Vert.x's idle handler, it handles the idle events in place of
    * Vert.x.
    */
-  private final class Open extends ChannelInboundHandlerAdapter {
+  private final class AdminConnection extends ChannelInboundHandlerAdapter {
     private final Channel channel;
     private final @Nullable StreamHeads heads; // null for HTTP/1
     private final List<HttpServerResponse> due = new ArrayList<>(1);
     private boolean used;
     private int sweeps; // since its next head began, or was due
 
-    Open(Channel channel, @Nullable StreamHeads heads) {
+    AdminConnection(Channel channel, @Nullable StreamHeads heads) {
       this.channel = channel;
       this.heads = heads;
     }

@@ -42,7 +42,10 @@ final class AdminIndex {
     JsonObject listed = new JsonObject();
     paths.forEach((path, methods) -> listed.put(path, new JsonArray(List.copyOf(methods))));
     JsonObject index = new JsonObject().put("paths", listed);
-    router.get("/").method(HttpMethod.HEAD).handler(context -> Answers.json(context, 200, index));
+    router
+        .get("/")
+        .method(HttpMethod.HEAD)
+        .handler(context -> AdminResponses.json(context, 200, index));
   }
 
   private static void add(Map<String, Set<String>> paths, String method, String path) {

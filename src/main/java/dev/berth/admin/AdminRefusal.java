@@ -59,6 +59,6 @@ public final class AdminRefusal extends RuntimeException {
   }
 
   void send(HttpServerResponse response) {
-    Answers.send(response, status, Answers.JSON_UTF_8, body.encode());
+    AdminResponses.send(response, status, AdminResponses.JSON_UTF_8, body.encode());
   }
 }

@@ -58,7 +58,7 @@ public final class AdminVerticle extends VerticleBase {
       Meters meters,
       List<AdminRoutes> routes,
       Function<Vertx, Future<Handler<RoutingContext>>> gate,
-      AdminConnections.Limits limits) {
+      AdminConnections.AdminConnectionLimits limits) {
     this.key = key;
     this.series = series;
     this.options =
@@ -76,12 +76,15 @@ public final class AdminVerticle extends VerticleBase {
    * @param routes routes by area
    */
   public AdminVerticle(Settings options, Meters meters, List<AdminRoutes> routes) {
-    this(options, meters, routes, AdminConnections.Limits.DEFAULT);
+    this(options, meters, routes, AdminConnections.AdminConnectionLimits.DEFAULT);
   }
 
   /** Creates the same server with other connection limits. */
   AdminVerticle(
-      Settings options, Meters meters, List<AdminRoutes> routes, AdminConnections.Limits limits) {
+      Settings options,
+      Meters meters,
+      List<AdminRoutes> routes,
+      AdminConnections.AdminConnectionLimits limits) {
     this(
         "berth.admin",
         "berth_admin",
@@ -110,15 +113,15 @@ public final class AdminVerticle extends VerticleBase {
         options,
         meters,
         routes,
-        vertx -> Future.succeededFuture(AdminGate::ofNode),
-        AdminConnections.Limits.DEFAULT);
+        vertx -> Future.succeededFuture(AdminAuthFilter::ofNode),
+        AdminConnections.AdminConnectionLimits.DEFAULT);
   }
 
-  private static AdminGate gate(Settings options, Meters meters) throws UnknownHostException {
+  private static AdminAuthFilter gate(Settings options, Meters meters) throws UnknownHostException {
     String host = options.get(AdminOptions.HOST);
     boolean loopback = InetAddress.getByName(host).isLoopbackAddress();
     Map<String, String> secrets = BearerToken.secrets(options.get(AdminOptions.BEARER_TOKENS));
-    return new AdminGate(new HostGuard(host, loopback), secrets, meters);
+    return new AdminAuthFilter(new HostHeaderFilter(host, loopback), secrets, meters);
   }
 
   @Override
@@ -133,7 +136,7 @@ public final class AdminVerticle extends VerticleBase {
     HttpServer made =
         vertx
             .createHttpServer(options)
-            .connectionHandler(http -> connections.opened(http, maxHeaderBytes))
+            .connectionHandler(http -> connections.onOpened(http, maxHeaderBytes))
             .invalidRequestHandler(AdminVerticle::refuseMalformed)
             .requestHandler(router(vertx, first, routes));
     server = made;
@@ -168,14 +171,18 @@ public final class AdminVerticle extends VerticleBase {
 
   private Router router(Vertx vertx, Handler<RoutingContext> gate, List<AdminRoutes> routes) {
     Router router = Router.router(vertx);
-    router.route().handler(connections::began).handler(AdminVerticle::checkPath).handler(gate);
+    router
+        .route()
+        .handler(connections::onRequestHead)
+        .handler(AdminVerticle::checkPath)
+        .handler(gate);
     routes.forEach(area -> area.mount(router));
     AdminIndex.mount(router);
     router.errorHandler(404, AdminVerticle::notFound);
-    router.errorHandler(400, answered(new AdminRefusal(400, "bad_request", "Bad Request")));
+    router.errorHandler(400, refusalHandler(new AdminRefusal(400, "bad_request", "Bad Request")));
     router.errorHandler(
-        405, answered(new AdminRefusal(405, "method_not_allowed", "Method not allowed.")));
-    router.errorHandler(500, AdminVerticle::failed);
+        405, refusalHandler(new AdminRefusal(405, "method_not_allowed", "Method not allowed.")));
+    router.errorHandler(500, AdminVerticle::onFailure);
     return router;
   }
 
@@ -204,12 +211,12 @@ public final class AdminVerticle extends VerticleBase {
     new AdminRefusal(404, "not_found", what, elsewhere).send(context.response());
   }
 
-  private static Handler<RoutingContext> answered(AdminRefusal refusal) {
+  private static Handler<RoutingContext> refusalHandler(AdminRefusal refusal) {
     return context -> refusal.send(context.response());
   }
 
   /** Sends the refusal for an exception of a handler or a failed command. */
-  private static void failed(RoutingContext context) {
+  private static void onFailure(RoutingContext context) {
     Throwable failure = context.failure();
     AdminRefusal refusal = AdminRefusal.of(failure);
     if (refusal == null) {

@@ -10,14 +10,14 @@ import java.util.Map;
  * Authenticates clients by the secret in {@code Authorization: Bearer}, in front of an endpoint. A
  * request with a wrong secret is refused on every path.
  */
-public record BearerTokens(KnownTokens known, boolean required, Endpoint behind)
+public record BearerTokens(BearerTokenDigests known, boolean required, Endpoint behind)
     implements Endpoint {
   /**
    * @param secrets secrets by client name
    * @param required whether a client must be authenticated, by a secret or by its certificate
    */
   public BearerTokens(Map<String, String> secrets, boolean required, Endpoint behind) {
-    this(new KnownTokens(secrets), required, behind);
+    this(new BearerTokenDigests(secrets), required, behind);
   }
 
   @Override
@@ -34,13 +34,13 @@ public record BearerTokens(KnownTokens known, boolean required, Endpoint behind)
   public EndpointCall handle(EndpointRequest request) {
     List<String> shown = request.headers().all("Authorization");
     if (shown.isEmpty()) {
-      return required && request.client() == null ? refused() : behind.handle(request);
+      return required && request.client() == null ? unauthorized() : behind.handle(request);
     }
     String name = shown.size() == 1 ? known.nameOf(shown.get(0)) : null;
-    return name == null ? refused() : behind.handle(request.by("token " + name));
+    return name == null ? unauthorized() : behind.handle(request.by("token " + name));
   }
 
-  private static EndpointCall refused() {
+  private static EndpointCall unauthorized() {
     String why = "Authorization: no known token (expected: Bearer, and a configured token)";
     HttpErrorResponse told =
         new HttpErrorResponse(401, "unauthorized", why, "Nothing was executed.");

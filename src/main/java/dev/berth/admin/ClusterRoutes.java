@@ -33,7 +33,7 @@ public record ClusterRoutes(ClusterCommands commands) implements AdminRoutes {
     if (known == null) {
       context.next();
     } else {
-      Answers.json(context, 200, ServeJson.of(known));
+      AdminResponses.json(context, 200, ServeJson.of(known));
     }
   }
 
@@ -41,7 +41,7 @@ public record ClusterRoutes(ClusterCommands commands) implements AdminRoutes {
   public void mountStatus(Router router) {
     router
         .get(CLUSTER)
-        .handler(context -> Answers.json(context, commands.details(), ServeJson::of));
+        .handler(context -> AdminResponses.json(context, commands.details(), ServeJson::of));
   }
 
   @Override
@@ -53,11 +53,13 @@ public record ClusterRoutes(ClusterCommands commands) implements AdminRoutes {
 
   private void drain(RoutingContext context) {
     String told = "No new replicas are placed on the node, and its replicas move to other nodes.";
-    Answers.done(context, commands.drain(context.pathParam("node")), 202, told, "drain node");
+    AdminResponses.done(
+        context, commands.drain(context.pathParam("node")), 202, told, "drain node");
   }
 
   private void uncordon(RoutingContext context) {
     String told = "The node accepts replicas again.";
-    Answers.done(context, commands.uncordon(context.pathParam("node")), 200, told, "uncordon node");
+    AdminResponses.done(
+        context, commands.uncordon(context.pathParam("node")), 200, told, "uncordon node");
   }
 }

@@ -30,7 +30,7 @@ public final class EndpointRoutes implements AdminRoutes {
    */
   private static final List<String> FOR_KNOWN = List.of("Idempotency-Key");
 
-  private final Bodies bodies = new Bodies(MAX_BODY_BYTES, MAX_BODIES_BYTES);
+  private final RequestBodyReader bodies = new RequestBodyReader(MAX_BODY_BYTES, MAX_BODIES_BYTES);
   private final String under;
   private final Endpoint endpoint;
 
@@ -55,10 +55,10 @@ public final class EndpointRoutes implements AdminRoutes {
     }
   }
 
-  private void ask(RoutingContext context, Bodies.Body body) {
+  private void ask(RoutingContext context, RequestBodyReader.AdminRequestBody body) {
     HttpServerRequest request = context.request();
     SocketAddress peer = request.remoteAddress();
-    String known = AdminGate.knownCallerOf(context);
+    String known = AdminAuthFilter.knownCallerOf(context);
     Endpoint.EndpointCall exchange =
         endpoint.handle(
             new Endpoint.EndpointRequest(
@@ -69,23 +69,23 @@ public final class EndpointRoutes implements AdminRoutes {
                 peer == null || peer.hostAddress() == null ? "" : peer.hostAddress(),
                 known));
     body.release(); // the endpoint has read it
-    new Asking(context.response(), exchange).start(context.vertx());
+    new EndpointResponder(context.response(), exchange).start(context.vertx());
   }
 
   /** A request awaiting its response. Confined to the event loop of its connection. */
-  private static final class Asking {
+  private static final class EndpointResponder {
     private final HttpServerResponse response;
     private final Endpoint.EndpointCall exchange;
     private boolean over; // responded, or the client disconnected
 
-    Asking(HttpServerResponse response, Endpoint.EndpointCall exchange) {
+    EndpointResponder(HttpServerResponse response, Endpoint.EndpointCall exchange) {
       this.response = response;
       this.exchange = exchange;
     }
 
     void start(Vertx vertx) {
-      response.closeHandler(closed -> gone());
-      response.exceptionHandler(failed -> gone());
+      response.closeHandler(closed -> onClientClosed());
+      response.exceptionHandler(failed -> onClientClosed());
       var here = vertx.getOrCreateContext();
       exchange.answer().onSuccess(answer -> here.runOnContext(run -> write(answer)));
     }
@@ -101,7 +101,7 @@ public final class EndpointRoutes implements AdminRoutes {
           .onFailure(notSent -> exchange.clientGone());
     }
 
-    private void gone() {
+    private void onClientClosed() {
       if (!over) {
         over = true;
         exchange.clientGone();

@@ -27,10 +27,10 @@ final class ExplainJson {
         .put("node", request.node())
         .put("policy", request.policy())
         .put("snapshot", ServeJson.of(request.snapshot()))
-        .put("candidates", Answers.array(request.candidates(), ExplainJson::of))
+        .put("candidates", AdminResponses.array(request.candidates(), ExplainJson::of))
         .put("candidates_in_all", request.candidatesInAll())
         .put("queue", of(request.queue()))
-        .put("steps", Answers.array(request.steps(), ExplainJson::of))
+        .put("steps", AdminResponses.array(request.steps(), ExplainJson::of))
         .put("steps_in_all", request.stepsInAll())
         .put("phases_us", of(request.phases()))
         .put("overhead_us", micros(request.phases().overhead()));

@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ExplainRing implements ExplanationConsumer {
   /** A record with the number of records before it. */
-  private record Kept(long number, RequestExplanation explanation) {}
+  private record NumberedExplanation(long number, RequestExplanation explanation) {}
 
-  private final AtomicReferenceArray<@Nullable Kept> ring;
+  private final AtomicReferenceArray<@Nullable NumberedExplanation> ring;
   private final AtomicLong recorded = new AtomicLong();
 
   /**
@@ -35,7 +35,7 @@ public final class ExplainRing implements ExplanationConsumer {
   public void explained(RequestExplanation explanation) {
     long number = recorded.getAndIncrement();
     if (ring.length() > 0) {
-      Kept made = new Kept(number, explanation);
+      NumberedExplanation made = new NumberedExplanation(number, explanation);
       ring.accumulateAndGet((int) (number % ring.length()), made, ExplainRing::later);
     }
   }
@@ -44,7 +44,8 @@ public final class ExplainRing implements ExplanationConsumer {
    * Returns the later record. The present one may be later if this thread was overtaken by a whole
    * round.
    */
-  private static Kept later(@Nullable Kept there, Kept made) {
+  private static NumberedExplanation later(
+      @Nullable NumberedExplanation there, NumberedExplanation made) {
     return there != null && there.number > made.number ? there : made;
   }
 
@@ -69,9 +70,9 @@ public final class ExplainRing implements ExplanationConsumer {
     return IntStream.range(0, ring.length())
         .mapToObj(ring::get)
         .filter(kept -> kept != null && wanted.test(kept.explanation))
-        .sorted(Comparator.comparingLong(Kept::number).reversed())
+        .sorted(Comparator.comparingLong(NumberedExplanation::number).reversed())
         .limit(most)
-        .map(Kept::explanation)
+        .map(NumberedExplanation::explanation)
         .toList();
   }
 

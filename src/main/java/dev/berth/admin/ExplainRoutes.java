@@ -34,11 +34,11 @@ public record ExplainRoutes(ExplainRing ring, Settings options) implements Admin
 
   private void list(RoutingContext context) {
     int limit = QueryParameters.of(context, false, "limit").count("limit", MAX_LISTED, LISTED);
-    Answers.read(context, Answers.JSON, () -> list(limit));
+    AdminResponses.read(context, AdminResponses.JSON, () -> list(limit));
   }
 
   private String list(int limit) {
-    JsonArray requests = Answers.array(ring.latest(limit), ExplainJson::summary);
+    JsonArray requests = AdminResponses.array(ring.latest(limit), ExplainJson::summary);
     return new JsonObject().put("requests", requests).encodePrettily() + "\n";
   }
 
@@ -47,7 +47,8 @@ public record ExplainRoutes(ExplainRing ring, Settings options) implements Admin
         QueryParameters.of(context, false, "format").word("format", List.of("text", "json"));
     String id = context.pathParam("id");
     boolean text = format == null ? prefersText(context) : format.equals("text");
-    Answers.read(context, text ? Answers.TEXT : Answers.JSON, () -> explain(id, text));
+    AdminResponses.read(
+        context, text ? AdminResponses.TEXT : AdminResponses.JSON, () -> explain(id, text));
   }
 
   private String explain(String id, boolean text) {
@@ -62,7 +63,7 @@ public record ExplainRoutes(ExplainRing ring, Settings options) implements Admin
     }
     return new JsonObject()
             .put("request_id", id)
-            .put("explanations", Answers.array(shown, ExplainJson::of))
+            .put("explanations", AdminResponses.array(shown, ExplainJson::of))
             .put("explanations_in_all", all.size())
             .encodePrettily()
         + "\n";
@@ -70,7 +71,7 @@ public record ExplainRoutes(ExplainRing ring, Settings options) implements Admin
 
   private static boolean prefersText(RoutingContext context) {
     String accept = context.request().getHeader(HttpHeaders.ACCEPT);
-    return accept != null && accept.contains("text/plain") && !accept.contains(Answers.JSON);
+    return accept != null && accept.contains("text/plain") && !accept.contains(AdminResponses.JSON);
   }
 
   private AdminRefusal notKept() {

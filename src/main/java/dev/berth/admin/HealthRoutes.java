@@ -12,7 +12,7 @@ public final class HealthRoutes implements AdminRoutes {
       "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
   private final Meters meters;
-  private final SharedReads<String> scrapes = new SharedReads<>();
+  private final SingleFlightReads<String> scrapes = new SingleFlightReads<>();
 
   public HealthRoutes(Meters meters) {
     this.meters = meters;
@@ -22,7 +22,9 @@ public final class HealthRoutes implements AdminRoutes {
   public void mount(Router router) {
     router
         .get("/-/healthz")
-        .handler(context -> Answers.send(context.response(), 200, Answers.TEXT, "success"));
+        .handler(
+            context ->
+                AdminResponses.send(context.response(), 200, AdminResponses.TEXT, "success"));
     router.get("/metrics").handler(this::metrics);
   }
 
@@ -30,6 +32,7 @@ public final class HealthRoutes implements AdminRoutes {
     String accept = context.request().getHeader(HttpHeaders.ACCEPT);
     boolean open = accept != null && accept.contains("application/openmetrics-text");
     String type = open ? OPEN_METRICS : PROMETHEUS;
-    Answers.text(context, type, scrapes.read(context.vertx(), type, () -> meters.scrape(type)));
+    AdminResponses.text(
+        context, type, scrapes.read(context.vertx(), type, () -> meters.scrape(type)));
   }
 }

@@ -43,7 +43,7 @@ public final class JarRoutes implements AdminRoutes {
   private static final Pattern RANGE = Pattern.compile("bytes=([0-9]{0,18})-([0-9]{0,18})");
 
   /** Maximum of concurrent uploads; further clients must retry. */
-  private static final int MOST_UPLOADS = 4;
+  private static final int MAX_UPLOADS = 4;
 
   /** Minimum rate of an upload in bytes per second, while the client has to send. */
   static final int MIN_BYTES_PER_S = 16 << 10;
@@ -69,7 +69,7 @@ public final class JarRoutes implements AdminRoutes {
   /** Registers the metrics. */
   public void show(Meters meters) {
     meters.addGauge("berth_jar_uploads", () -> uploads);
-    meters.addGauge("berth_jar_uploads_limit", () -> MOST_UPLOADS);
+    meters.addGauge("berth_jar_uploads_limit", () -> MAX_UPLOADS);
   }
 
   @Override
@@ -99,12 +99,12 @@ public final class JarRoutes implements AdminRoutes {
    *
    * @param length length in bytes; 0 for a part outside of the file
    */
-  record Part(long from, long length) {
+  record ByteRange(long from, long length) {
     /**
      * Parses a Range header for a file of {@code size} bytes. Returns null for the whole file, also
      * for an unsupported range.
      */
-    static @Nullable Part of(@Nullable String range, long size) {
+    static @Nullable ByteRange of(@Nullable String range, long size) {
       Matcher asked = range == null ? null : RANGE.matcher(range);
       if (asked == null || !asked.matches() || range.length() == "bytes=-".length()) {
         return null;
@@ -113,11 +113,11 @@ public final class JarRoutes implements AdminRoutes {
       String last = asked.group(2);
       if (first.isEmpty()) {
         long length = Math.min(size, Long.parseLong(last));
-        return new Part(size - length, length);
+        return new ByteRange(size - length, length);
       }
       long from = Long.parseLong(first);
       long end = last.isEmpty() ? size : Math.min(size, Long.parseLong(last) + 1);
-      return new Part(from, Math.max(0, end - from));
+      return new ByteRange(from, Math.max(0, end - from));
     }
   }
 
@@ -149,14 +149,14 @@ public final class JarRoutes implements AdminRoutes {
     HttpServerResponse response = context.response();
     response.putHeader(HttpHeaders.ACCEPT_RANGES, "bytes");
     response.putHeader(HttpHeaders.CONTENT_TYPE, "application/java-archive");
-    Part part = Part.of(context.request().getHeader("Range"), size);
+    ByteRange part = ByteRange.of(context.request().getHeader("Range"), size);
     if (part != null && part.length == 0) {
       response.putHeader(HttpHeaders.CONTENT_RANGE, "bytes */" + size);
       String why = "Range: " + context.request().getHeader("Range");
       return Future.failedFuture(
           new AdminRefusal(416, "bad_range", why + " (expected: within " + size + " bytes)"));
     }
-    Part sent = part == null ? new Part(0, size) : part;
+    ByteRange sent = part == null ? new ByteRange(0, size) : part;
     if (part != null) {
       String shown = "bytes " + sent.from + "-" + (sent.from + sent.length - 1) + "/" + size;
       response.setStatusCode(206).putHeader(HttpHeaders.CONTENT_RANGE, shown);
@@ -178,13 +178,13 @@ public final class JarRoutes implements AdminRoutes {
     }
     HttpServerRequest request = context.request().pause();
     long bytes = length(request);
-    if (uploads >= MOST_UPLOADS) {
+    if (uploads >= MAX_UPLOADS) {
       context.response().putHeader(HttpHeaders.RETRY_AFTER, "1");
-      Bodies.readNoMore(context);
-      String why = uploads + " jar uploads in progress (expected: less than " + MOST_UPLOADS + ")";
+      RequestBodyReader.readNoMore(context);
+      String why = uploads + " jar uploads in progress (expected: less than " + MAX_UPLOADS + ")";
       throw new AdminRefusal(503, "too_many_uploads", why);
     }
-    Upload upload = new Upload(context);
+    JarUpload upload = new JarUpload(context);
     jars.find(sha256)
         .compose(
             there ->
@@ -197,7 +197,7 @@ public final class JarRoutes implements AdminRoutes {
               if (context.response().closed()) {
                 return; // the client disconnected
               }
-              Bodies.readNoMore(context);
+              RequestBodyReader.readNoMore(context);
               context.fail(failed instanceof IOException full ? noRoom(full) : failed);
             });
   }
@@ -215,7 +215,7 @@ public final class JarRoutes implements AdminRoutes {
   }
 
   /** Discards the upload of a jar that is already stored. */
-  private static Future<Integer> drop(Upload upload) {
+  private static Future<Integer> drop(JarUpload upload) {
     Promise<Integer> all = Promise.promise();
     upload.request.end().onComplete(whole -> all.tryComplete(200), all::tryFail);
     upload.begin(null, all::tryFail);
@@ -223,29 +223,29 @@ public final class JarRoutes implements AdminRoutes {
     return all.future();
   }
 
-  private Future<Void> receive(Upload upload, JarFile jar) {
-    return DigestedFile.keep(
+  private Future<Void> receive(JarUpload upload, JarFile jar) {
+    return DigestingFileWriter.keep(
         upload.context.vertx(),
         jars,
         jar,
         file -> {
           upload.begin(file, file::giveUp);
-          return upload.isOver() ? gone() : file.append(upload.request);
+          return upload.isOver() ? clientClosed() : file.append(upload.request);
         });
   }
 
-  private static <T> Future<T> gone() {
+  private static <T> Future<T> clientClosed() {
     return Future.failedFuture(new AdminRefusal(499, "cancelled", "The client left."));
   }
 
   /** One of the concurrent uploads, until its response is sent or its connection closes. */
-  private final class Upload {
+  private final class JarUpload {
     private final RoutingContext context;
     private final HttpServerRequest request;
     private long timer = -1;
     private long checkedBytes;
 
-    Upload(RoutingContext context) {
+    JarUpload(RoutingContext context) {
       this.context = context;
       this.request = context.request();
       uploads++;
@@ -267,19 +267,19 @@ public final class JarRoutes implements AdminRoutes {
      * @param into destination of the body; null to discard it
      * @param giveUp fails the reader of the body
      */
-    void begin(@Nullable DigestedFile into, Consumer<Throwable> giveUp) {
+    void begin(@Nullable DigestingFileWriter into, Consumer<Throwable> giveUp) {
       if (!isOver()) {
         timer = context.vertx().setPeriodic(ratePeriodMs, each -> check(into, giveUp));
-        Bodies.askFor(request);
+        RequestBodyReader.askFor(request);
       }
     }
 
-    private void check(@Nullable DigestedFile into, Consumer<Throwable> giveUp) {
+    private void check(@Nullable DigestingFileWriter into, Consumer<Throwable> giveUp) {
       long came = request.bytesRead();
       boolean slow = (came - checkedBytes) * 1000 < MIN_BYTES_PER_S * ratePeriodMs;
       checkedBytes = came;
       // With a whole unwritten block the disk causes the delay, not the client.
-      if (slow && (into == null || came - into.bytes() < DigestedFile.BLOCK_BYTES)) {
+      if (slow && (into == null || came - into.bytes() < DigestingFileWriter.BLOCK_BYTES)) {
         String why = "body: slower than " + MIN_BYTES_PER_S + " bytes a second (expected: faster)";
         giveUp.accept(new AdminRefusal(408, "upload_too_slow", why));
       }

@@ -24,7 +24,7 @@ public final class LedgerRoutes implements AdminRoutes {
 
   private final Supplier<List<ReplicaLedger>> ledgers;
   private final InstantSource wallClock;
-  private final SharedReads<String> reads = new SharedReads<>();
+  private final SingleFlightReads<String> reads = new SingleFlightReads<>();
 
   /**
    * @param ledgers ledgers of the replicas of this instance; called on a worker thread
@@ -45,7 +45,7 @@ public final class LedgerRoutes implements AdminRoutes {
         QueryParameters.of(context, false, "application", "deployment", "replica");
     if (query.given().isEmpty()) {
       Future<String> all = reads.read(context.vertx(), "all", () -> json(replica -> true));
-      Answers.text(context, Answers.JSON, all);
+      AdminResponses.text(context, AdminResponses.JSON, all);
       return;
     }
     List<String> applications = query.all("application");
@@ -56,7 +56,7 @@ public final class LedgerRoutes implements AdminRoutes {
             isOneOf(applications, replica.deployment().application())
                 && isOneOf(deployments, replica.deployment().name())
                 && isOneOf(replicas, replica.ledger().replicaId());
-    Answers.read(context, Answers.JSON, () -> json(asked));
+    AdminResponses.read(context, AdminResponses.JSON, () -> json(asked));
   }
 
   private static boolean isOneOf(List<String> wanted, String name) {

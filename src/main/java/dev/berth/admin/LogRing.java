@@ -34,15 +34,15 @@ public final class LogRing {
   private static final int LINE_BYTES = 256;
 
   /** A line with its number. */
-  record Kept(long number, LogLine line, int bytes) {}
+  record NumberedLogLine(long number, LogLine line, int bytes) {}
 
   /** Lines of one application, the oldest first. */
-  private static final class Lines extends ArrayDeque<Kept> {
+  private static final class ApplicationLogLines extends ArrayDeque<NumberedLogLine> {
     private static final long serialVersionUID = 1;
     private long bytes;
 
     @Override
-    public boolean add(Kept line) {
+    public boolean add(NumberedLogLine line) {
       bytes += line.bytes;
       return super.add(line);
     }
@@ -55,13 +55,14 @@ public final class LogRing {
    * @param next number of the last examined line, from which the next read continues
    * @param lost number of lines after the requested number that were removed
    */
-  record Page(List<Kept> lines, long next, long lost) {}
+  record LogPage(List<NumberedLogLine> lines, long next, long lost) {}
 
   private final int maxLines;
   private final long maxBytes;
   final Instant began;
   private final ReentrantLock lock = new ReentrantLock();
-  private final Map<String, Lines> kept = new HashMap<>(); // by application; none is empty
+  private final Map<String, ApplicationLogLines> kept =
+      new HashMap<>(); // by application; none is empty
   private long added;
 
   // Written under the lock, read by metrics without it.
@@ -85,12 +86,13 @@ public final class LogRing {
     if (maxLines == 0) {
       return;
     }
-    LogLine cut = cut(line);
+    LogLine cut = truncate(line);
     int size = bytes(cut);
     lock.lock();
     try {
       String application = cut.fields().getOrDefault("application", "");
-      kept.computeIfAbsent(application, each -> new Lines()).add(new Kept(++added, cut, size));
+      kept.computeIfAbsent(application, each -> new ApplicationLogLines())
+          .add(new NumberedLogLine(++added, cut, size));
       lines++;
       bytes += size;
       while (lines > maxLines) {
@@ -104,8 +106,8 @@ public final class LogRing {
     }
   }
 
-  private void removeOne(Comparator<Lines> mostOf) {
-    Lines most = Collections.max(kept.values(), mostOf);
+  private void removeOne(Comparator<ApplicationLogLines> mostOf) {
+    ApplicationLogLines most = Collections.max(kept.values(), mostOf);
     int size = most.removeFirst().bytes();
     most.bytes -= size;
     bytes -= size;
@@ -117,32 +119,32 @@ public final class LogRing {
   }
 
   /** Returns the last {@code most} lines that pass the filter. */
-  Page last(int most, Predicate<LogLine> wanted) {
-    List<Kept> all = new ArrayList<>();
+  LogPage last(int most, Predicate<LogLine> wanted) {
+    List<NumberedLogLine> all = new ArrayList<>();
     long newest = copy(all);
-    List<Kept> found = all.stream().filter(each -> wanted.test(each.line)).toList();
-    return new Page(found.subList(Math.max(0, found.size() - most), found.size()), newest, 0);
+    List<NumberedLogLine> found = all.stream().filter(each -> wanted.test(each.line)).toList();
+    return new LogPage(found.subList(Math.max(0, found.size() - most), found.size()), newest, 0);
   }
 
   /** Returns the first {@code most} lines after {@code number} that pass the filter. */
-  Page after(long number, int most, Predicate<LogLine> wanted) {
-    List<Kept> all = new ArrayList<>();
+  LogPage after(long number, int most, Predicate<LogLine> wanted) {
+    List<NumberedLogLine> all = new ArrayList<>();
     long newest = copy(all);
-    List<Kept> found =
+    List<NumberedLogLine> found =
         all.stream()
             .filter(each -> each.number > number && wanted.test(each.line))
             .limit(most)
             .toList();
     long next = found.size() == most ? found.get(most - 1).number : Math.max(number, newest);
     long there = all.stream().filter(each -> each.number > number && each.number <= next).count();
-    return new Page(found, next, next - number - there);
+    return new LogPage(found, next, next - number - there);
   }
 
-  private long copy(List<Kept> into) {
+  private long copy(List<NumberedLogLine> into) {
     lock.lock();
     try {
       kept.values().forEach(into::addAll);
-      into.sort(Comparator.comparingLong(Kept::number));
+      into.sort(Comparator.comparingLong(NumberedLogLine::number));
       return added;
     } finally {
       lock.unlock();
@@ -167,27 +169,27 @@ public final class LogRing {
     return LINE_BYTES + 2 * (chars + (exception == null ? 0 : exception.length()));
   }
 
-  private static LogLine cut(LogLine line) {
+  private static LogLine truncate(LogLine line) {
     Map<String, String> fields = new LinkedHashMap<>();
     line.fields()
         .forEach(
             (key, value) -> {
               if (fields.size() < MAX_FIELDS) {
-                fields.put(cut(key, MAX_FIELD_CHARS), cut(value, MAX_FIELD_CHARS));
+                fields.put(truncate(key, MAX_FIELD_CHARS), truncate(value, MAX_FIELD_CHARS));
               }
             });
     @Nullable String exception = line.exception();
     return new LogLine(
         line.atMs(),
         line.level(),
-        cut(line.logger(), MAX_FIELD_CHARS),
-        cut(line.thread(), MAX_FIELD_CHARS),
-        cut(line.message(), MAX_TEXT_CHARS),
+        truncate(line.logger(), MAX_FIELD_CHARS),
+        truncate(line.thread(), MAX_FIELD_CHARS),
+        truncate(line.message(), MAX_TEXT_CHARS),
         fields,
-        exception == null ? null : cut(exception, MAX_TEXT_CHARS));
+        exception == null ? null : truncate(exception, MAX_TEXT_CHARS));
   }
 
-  private static String cut(String text, int most) {
+  private static String truncate(String text, int most) {
     return text.length() <= most ? text : text.substring(0, most) + "...";
   }
 }

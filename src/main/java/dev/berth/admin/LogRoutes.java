@@ -36,23 +36,23 @@ public record LogRoutes(LogRing ring) implements AdminRoutes {
             query.all("deployment"),
             query.all("replica"),
             level == null ? LogFilter.LEVELS.get(0) : level);
-    Answers.read(
+    AdminResponses.read(
         context,
-        Answers.JSON,
+        AdminResponses.JSON,
         () -> json(since == null ? ring.last(most, wanted) : ring.after(since, most, wanted)));
   }
 
-  private String json(LogRing.Page page) {
+  private String json(LogRing.LogPage page) {
     return new JsonObject()
             .put("began", ring.began.toString())
-            .put("lines", Answers.array(page.lines(), LogRoutes::json))
+            .put("lines", AdminResponses.array(page.lines(), LogRoutes::json))
             .put("next", page.next())
             .put("lost", page.lost())
             .encode()
         + "\n";
   }
 
-  private static JsonObject json(LogRing.Kept kept) {
+  private static JsonObject json(LogRing.NumberedLogLine kept) {
     JsonObject json =
         new JsonObject()
             .put("number", kept.number())

@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
 record OperatorRoutes(
     ControllerCommands commands,
     BiPredicate<DeploymentId, String> kill,
-    Bodies bodies,
+    RequestBodyReader bodies,
     Supplier<List<BlockedLoop>> blocked)
     implements AdminRoutes {
   private static final String DRY_RUN = "dry_run";
@@ -63,14 +63,14 @@ record OperatorRoutes(
   }
 
   private void details(RoutingContext context) {
-    Answers.details(
+    AdminResponses.details(
         context,
         commands,
         serve ->
             ServeJson.of(serve)
                     .put(
                         "blocked_loops",
-                        Answers.array(
+                        AdminResponses.array(
                             blocked.get(), loop -> ServeJson.of(loop).put("text", loop.text())))
                     .encodePrettily()
                 + "\n");
@@ -87,18 +87,18 @@ record OperatorRoutes(
     boolean dryRun = query.is(DRY_RUN, "true");
     Function<String, DeployRequest> what =
         config -> new DeployRequest(only, config, file, prunes, revision, dryRun);
-    Future<DeployOutcome> deployed = Answers.deploy(context, commands, bodies, what);
+    Future<DeployOutcome> deployed = AdminResponses.deploy(context, commands, bodies, what);
     if (!dryRun) {
-      deployed.onSuccess(outcome -> Answers.accepted(context, "deploy"));
+      deployed.onSuccess(outcome -> AdminResponses.accepted(context, "deploy"));
     }
-    Answers.json(context, deployed, ServeJson::of);
+    AdminResponses.json(context, deployed, ServeJson::of);
   }
 
   private void history(RoutingContext context) {
-    Answers.json(
+    AdminResponses.json(
         context,
         commands.history(context.pathParam("application")),
-        all -> new JsonObject().put("revisions", Answers.array(all, ServeJson::of)));
+        all -> new JsonObject().put("revisions", AdminResponses.array(all, ServeJson::of)));
   }
 
   private void autoscaling(RoutingContext context) {
@@ -106,13 +106,13 @@ record OperatorRoutes(
         commands
             .autoscaling(context.pathParam("application"), context.pathParam("deployment"))
             .compose(json -> context.vertx().executeBlocking(json::get, false));
-    Answers.json(context, found, json -> json);
+    AdminResponses.json(context, found, json -> json);
   }
 
   private void delete(RoutingContext context) {
     String application = context.pathParam("application");
-    Future<Void> deleted = Answers.once(commands, context).delete(application);
-    Answers.done(context, deleted, 200, null, "delete");
+    Future<Void> deleted = AdminResponses.once(commands, context).delete(application);
+    AdminResponses.done(context, deleted, 200, null, "delete");
   }
 
   private void rollback(RoutingContext context) {
@@ -120,12 +120,12 @@ record OperatorRoutes(
     QueryParameters query = QueryParameters.of(context, true, "to", DRY_RUN);
     boolean dryRun = query.is(DRY_RUN, "true");
     Long to = query.number("to", 0, Long.MAX_VALUE);
-    Future<Long> back = Answers.once(commands, context).rollback(application, to, dryRun);
+    Future<Long> back = AdminResponses.once(commands, context).rollback(application, to, dryRun);
     if (!dryRun) {
-      back.onSuccess(made -> Answers.accepted(context, "rollback", "revision", made));
+      back.onSuccess(made -> AdminResponses.accepted(context, "rollback", "revision", made));
     }
     String key = dryRun ? "to" : "revision";
-    Answers.json(context, back, revision -> new JsonObject().put(key, revision));
+    AdminResponses.json(context, back, revision -> new JsonObject().put(key, revision));
   }
 
   private void killReplica(RoutingContext context) {
@@ -138,16 +138,16 @@ record OperatorRoutes(
           "replica: %s (expected: one of %s on this instance)".formatted(replica, deployment));
     }
     String told = "The replica stops now; another one replaces it.";
-    Answers.done(context, Future.succeededFuture(), 202, told, "kill replica");
+    AdminResponses.done(context, Future.succeededFuture(), 202, told, "kill replica");
   }
 
   private void restartController(RoutingContext context) {
     String told = "The controller was restarted.";
-    Answers.done(context, commands.restartController(), 200, told, "restart controller");
+    AdminResponses.done(context, commands.restartController(), 200, told, "restart controller");
   }
 
   private void drain(RoutingContext context) {
     String told = "The instance drains and then stops.";
-    Answers.done(context, commands.drain(), 202, told, "drain");
+    AdminResponses.done(context, commands.drain(), 202, told, "drain");
   }
 }

@@ -128,8 +128,8 @@ record RayDetails(HttpView http) {
             .put("deployment_config", config(deployment))
             .put("target_num_replicas", deployment.targetReplicas())
             .put("required_resources", new JsonObject()) // replicas share the process
-            .put("replicas", Answers.array(deployment.replicas(), RayDetails::of))
-            .put("recent_dead_replicas", Answers.array(deployment.dead(), RayDetails::of));
+            .put("replicas", AdminResponses.array(deployment.replicas(), RayDetails::of))
+            .put("recent_dead_replicas", AdminResponses.array(deployment.dead(), RayDetails::of));
     return scaling == null ? shown : shown.put("autoscaling_detail", of(scaling, deployment));
   }
 

@@ -1,6 +1,6 @@
 package dev.berth.admin;
 
-import dev.berth.admin.JsonMembers.BadBodyException;
+import dev.berth.admin.JsonFieldReader.BadBodyException;
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.port.Reservations.ReservationRequest;
 import io.vertx.core.buffer.Buffer;
@@ -29,7 +29,7 @@ public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
    *
    * @param waitNanos waiting time of all of them; 0 for none
    */
-  record Legs(List<ReservationRequest> wishes, long waitNanos) {}
+  record GangRequest(List<ReservationRequest> wishes, long waitNanos) {}
 
   /**
    * Parses a request for one slot of a deployment.
@@ -37,7 +37,7 @@ public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
    * @throws BadBodyException with every wrong key
    */
   ReservationRequest wish(DeploymentId deployment, Buffer body) throws BadBodyException {
-    JsonMembers members = JsonMembers.of(body);
+    JsonFieldReader members = JsonFieldReader.of(body);
     members.allow(KEYS);
     long ttl = members.nanos(TTL, maxTtl, false);
     ReservationRequest wish =
@@ -52,8 +52,8 @@ public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
    *
    * @throws BadBodyException with every wrong key
    */
-  Legs legs(Buffer body) throws BadBodyException {
-    JsonMembers members = JsonMembers.of(body);
+  GangRequest legs(Buffer body) throws BadBodyException {
+    JsonFieldReader members = JsonFieldReader.of(body);
     members.allow(TOGETHER_KEYS);
     long ttl = members.nanos(TTL, maxTtl, false);
     long wait = members.nanos(WAIT, maxWait, true);
@@ -67,17 +67,17 @@ public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
     for (int place = 0; place < legs.size(); place++) {
       String name = "legs[" + place + "]";
       if (legs.get(place) instanceof Map<?, ?> leg) {
-        read(new JsonMembers(leg, name + ".", members.problems()), ttl, wait, wishes);
+        read(new JsonFieldReader(leg, name + ".", members.problems()), ttl, wait, wishes);
       } else {
         String expected = " (expected: {application, deployment})";
         members.problems().add(name + ": not a JSON object" + expected);
       }
     }
     members.check();
-    return new Legs(wishes, wait);
+    return new GangRequest(wishes, wait);
   }
 
-  private void read(JsonMembers leg, long ttl, long wait, List<ReservationRequest> into) {
+  private void read(JsonFieldReader leg, long ttl, long wait, List<ReservationRequest> into) {
     leg.allow(LEG_KEYS);
     long own = leg.nanos(TTL, maxTtl, false);
     String session = leg.sessionId();

@@ -1,6 +1,6 @@
 package dev.berth.admin;
 
-import dev.berth.admin.JsonMembers.BadBodyException;
+import dev.berth.admin.JsonFieldReader.BadBodyException;
 import dev.berth.api.DeploymentId;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpErrorResponse;
@@ -58,7 +58,7 @@ public record ReservationEndpoint(
   private static final int MAX_KEY_CHARS = 255;
 
   /** Target of a request: a deployment, and possibly a token. */
-  private record Target(DeploymentId deployment, @Nullable String token) {}
+  private record ReservationTarget(DeploymentId deployment, @Nullable String token) {}
 
   @Override
   public boolean answers(String path) {
@@ -77,12 +77,12 @@ public record ReservationEndpoint(
 
   @Override
   public EndpointCall handle(EndpointRequest request) {
-    Target target = target(request.path());
+    ReservationTarget target = target(request.path());
     if (target == null && !request.path().equals(TOGETHER)) {
-      return answered(ReservationProblems.error(404, "not_found", "Not found.", ""));
+      return completedExchange(ReservationProblems.error(404, "not_found", "Not found.", ""));
     }
     if (isStarting.getAsBoolean()) {
-      return answered(ReservationProblems.STARTING);
+      return completedExchange(ReservationProblems.STARTING);
     }
     try {
       String token = target == null ? null : target.token();
@@ -95,7 +95,7 @@ public record ReservationEndpoint(
         default -> notAllowed("PATCH, DELETE");
       };
     } catch (BadBodyException bad) {
-      return answered(
+      return completedExchange(
           ReservationProblems.error(
               400, "bad_request", String.valueOf(bad.getMessage()), "Nothing was executed."));
     }
@@ -108,10 +108,10 @@ public record ReservationEndpoint(
    *
    * @param target null for several together
    */
-  private EndpointCall reserve(@Nullable Target target, EndpointRequest request)
+  private EndpointCall reserve(@Nullable ReservationTarget target, EndpointRequest request)
       throws BadBodyException {
     if (target == null) {
-      ReservationBody.Legs legs = bodies.legs(request.body());
+      ReservationBody.GangRequest legs = bodies.legs(request.body());
       return waiting(
           reservations.reserveAll(legs.wishes(), legs.waitNanos(), caller(request)),
           held -> json(201, ReservationJson.together(held, this::shown), Map.of()));
@@ -125,7 +125,7 @@ public record ReservationEndpoint(
   }
 
   /** A pending reservation, which is released when its client disconnects. */
-  private record Waiting(Future<EndpointResponse> answer, Runnable abandon)
+  private record AbandonableExchange(Future<EndpointResponse> answer, Runnable abandon)
       implements EndpointCall {
     @Override
     public void clientGone() {
@@ -135,23 +135,23 @@ public record ReservationEndpoint(
 
   private static <T> EndpointCall waiting(
       Reservations.ReservationCall<T> asked, Function<T, EndpointResponse> shown) {
-    return new Waiting(told(asked.answer(), shown), asked::abandon);
+    return new AbandonableExchange(toResponse(asked.answer(), shown), asked::abandon);
   }
 
   private EndpointCall renew(DeploymentId deployment, String token, EndpointRequest request)
       throws BadBodyException {
-    if (!JsonMembers.of(request.body()).given().isEmpty()) {
+    if (!JsonFieldReader.of(request.body()).given().isEmpty()) {
       throw new BadBodyException(List.of("body: not empty (expected: none, or {})"));
     }
     Future<EndpointResponse> answer =
-        told(reservations.renew(deployment, token), held -> json(200, shown(held), Map.of()));
+        toResponse(reservations.renew(deployment, token), held -> json(200, shown(held), Map.of()));
     return () -> answer;
   }
 
   private EndpointCall release(DeploymentId deployment, String token) {
     EndpointResponse done = new EndpointResponse(204, Map.of(), Buffer.buffer());
     Future<EndpointResponse> answer =
-        told(reservations.release(deployment, token), released -> done);
+        toResponse(reservations.release(deployment, token), released -> done);
     return () -> answer;
   }
 
@@ -195,14 +195,14 @@ public record ReservationEndpoint(
 
   // --- paths ---
 
-  private static @Nullable Target target(String path) {
+  private static @Nullable ReservationTarget target(String path) {
     // the common case: another path
     Matcher parts = path.startsWith(PREFIX) ? ONE.matcher(path) : null;
     if (parts == null || !parts.matches()) {
       return null;
     }
     try {
-      return new Target(
+      return new ReservationTarget(
           new DeploymentId(decoded(parts.group(1)), decoded(parts.group(2))), parts.group(3));
     } catch (IllegalArgumentException malformed) {
       return null;
@@ -226,7 +226,7 @@ public record ReservationEndpoint(
     return new EndpointResponse(status, headers, body.toBuffer());
   }
 
-  private static <T> Future<EndpointResponse> told(
+  private static <T> Future<EndpointResponse> toResponse(
       Future<T> done, Function<T, EndpointResponse> shown) {
     return done.map(shown)
         .otherwise(
@@ -242,10 +242,10 @@ public record ReservationEndpoint(
   private static EndpointCall notAllowed(String allowed) {
     String why = "Method not allowed (expected: " + allowed + ").";
     HttpErrorResponse told = new HttpErrorResponse(405, "method_not_allowed", why, "");
-    return answered(ReservationProblems.error(told, Map.of("Allow", allowed)));
+    return completedExchange(ReservationProblems.error(told, Map.of("Allow", allowed)));
   }
 
-  private static EndpointCall answered(EndpointResponse answer) {
+  private static EndpointCall completedExchange(EndpointResponse answer) {
     return () -> Future.succeededFuture(answer);
   }
 }

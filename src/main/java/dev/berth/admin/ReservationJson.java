@@ -46,7 +46,7 @@ final class ReservationJson {
                 .mergeIn(one.apply(each));
     LongStream rests = held.stream().mapToLong(Reservation::expiresInNanos);
     return new JsonObject()
-        .put("reservations", Answers.array(held, named))
+        .put("reservations", AdminResponses.array(held, named))
         .put("expires_in_ms", TimeUnit.NANOSECONDS.toMillis(rests.min().orElse(Long.MAX_VALUE)));
   }
 

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param pauses whether the number replaces autoscaling
  */
 record ScaleBody(@Nullable Integer replicas, boolean pauses) {
-  private static final int MOST_BYTES = 16 << 10;
+  private static final int MAX_BYTES = 16 << 10;
   private static final String KEY = "target_num_replicas";
   private static final String EXPECTED = " (expected: an integer, 0 or more)";
 
@@ -25,8 +25,8 @@ record ScaleBody(@Nullable Integer replicas, boolean pauses) {
    * @throws CommandRejectedException for an invalid body
    */
   static ScaleBody of(int bytes, String text) {
-    if (bytes > MOST_BYTES) { // parsed on the event loop
-      throw invalid(bytes + " bytes (expected: at most " + MOST_BYTES + " bytes)");
+    if (bytes > MAX_BYTES) { // parsed on the event loop
+      throw invalid(bytes + " bytes (expected: at most " + MAX_BYTES + " bytes)");
     }
     JsonObject members;
     try {

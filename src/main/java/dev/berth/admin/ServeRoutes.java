@@ -49,7 +49,7 @@ public final class ServeRoutes implements AdminRoutes {
   public static final String APPLICATIONS = "/api/serve/applications/";
 
   private final ControllerCommands commands;
-  private final Bodies bodies = Bodies.ofDeclarations();
+  private final RequestBodyReader bodies = RequestBodyReader.ofDeclarations();
   private final OperatorRoutes ours;
   private final TrafficRoutes traffic;
   private final RayDetails shape;
@@ -99,7 +99,7 @@ public final class ServeRoutes implements AdminRoutes {
     router
         .post("/api/v1/applications/:application/deployments/:deployment/scale")
         .handler(this::scale)
-        .failureHandler(Answers.refusing(ServeRoutes::refuseScale));
+        .failureHandler(AdminResponses.refusing(ServeRoutes::refuseScale));
     ours.mount(router);
     traffic.mount(router);
   }
@@ -111,7 +111,7 @@ public final class ServeRoutes implements AdminRoutes {
             .put("ray_version", RAY_VERSION)
             .put("ray_commit", "berth " + version)
             .put("session_name", session);
-    Answers.json(context, 200, told);
+    AdminResponses.json(context, 200, told);
   }
 
   private static void addSlash(RoutingContext context) {
@@ -131,26 +131,26 @@ public final class ServeRoutes implements AdminRoutes {
     if (source != null && !RayDetails.SOURCES.contains(source)) {
       String all = String.join(", ", RayDetails.SOURCES);
       String why = "Invalid 'api_type' value: '%s'. Must be one of: %s".formatted(asked, all);
-      Answers.send(context.response(), 400, Answers.TEXT, why);
+      AdminResponses.send(context.response(), 400, AdminResponses.TEXT, why);
       return;
     }
-    Answers.details(context, commands, serve -> shape.of(serve, source).encode());
+    AdminResponses.details(context, commands, serve -> shape.of(serve, source).encode());
   }
 
   private void deploy(RoutingContext context) {
     String file = context.request().getHeader(ControllerCommands.FILE);
     Future<?> declared =
-        Answers.deploy(
+        AdminResponses.deploy(
             context,
             commands,
             bodies,
             text -> new DeployRequest(null, text, file, true, null, false));
-    Answers.done(context, declared, 200, null, "deploy");
+    AdminResponses.done(context, declared, 200, null, "deploy");
   }
 
   private void deleteAll(RoutingContext context) {
-    Future<Void> deleted = Answers.once(commands, context).deleteAll();
-    Answers.done(context, deleted, 200, null, "delete all");
+    Future<Void> deleted = AdminResponses.once(commands, context).deleteAll();
+    AdminResponses.done(context, deleted, 200, null, "delete all");
   }
 
   /**
@@ -158,12 +158,13 @@ public final class ServeRoutes implements AdminRoutes {
    * each.
    */
   public static Handler<RoutingContext> refusingInText() {
-    return Answers.refusing(ServeRoutes::refuseInText);
+    return AdminResponses.refusing(ServeRoutes::refuseInText);
   }
 
   private static void refuseInText(RoutingContext context, CommandRejectedException refused) {
     int status = refused.kind().status;
-    Answers.send(context.response(), status, Answers.TEXT, String.valueOf(refused.getMessage()));
+    AdminResponses.send(
+        context.response(), status, AdminResponses.TEXT, String.valueOf(refused.getMessage()));
   }
 
   // --- scale ---
@@ -174,9 +175,9 @@ public final class ServeRoutes implements AdminRoutes {
         .onComplete(
             done -> {
               Object number = done.replicas() == null ? done.state() : done.replicas();
-              Answers.accepted(context, "scale", "replicas", number);
+              AdminResponses.accepted(context, "scale", "replicas", number);
               JsonObject answer = new JsonObject().put("message", SCALING);
-              Answers.json(
+              AdminResponses.json(
                   context, 200, done.pauses() ? answer.put("autoscaling", done.state()) : answer);
             },
             context::fail);
@@ -187,7 +188,7 @@ public final class ServeRoutes implements AdminRoutes {
     String application = context.pathParam("application");
     String deployment = context.pathParam("deployment");
     Integer replicas = asked.replicas();
-    ControllerCommands once = Answers.once(commands, context);
+    ControllerCommands once = AdminResponses.once(commands, context);
     return asked.pauses() || replicas == null
         ? once.pause(application, deployment, replicas)
             .map(paused -> paused ? asked : new ScaleBody(replicas, false))
@@ -199,6 +200,6 @@ public final class ServeRoutes implements AdminRoutes {
         refused.kind() == CommandRejectedException.CommandRejectionReason.NOT_FOUND
             ? "Application or Deployment not found"
             : refused.getMessage();
-    Answers.json(context, refused.kind().status, new JsonObject().put("error", error));
+    AdminResponses.json(context, refused.kind().status, new JsonObject().put("error", error));
   }
 }

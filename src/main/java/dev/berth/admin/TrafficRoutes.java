@@ -27,13 +27,13 @@ import org.jspecify.annotations.Nullable;
  *   PUT /api/v1/traffic?route=/p   {"weights": {"a": 90, "b": 10}}  200, {"revision"}
  * </pre>
  */
-record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodies)
+record TrafficRoutes(TrafficView view, ControllerCommands commands, RequestBodyReader bodies)
     implements AdminRoutes {
   private static final String PATH = "/api/v1/traffic";
   private static final String ROUTE = "route";
   private static final String WEIGHTS = "weights";
   private static final String EXPECTED = " (expected: {\"weights\": {\"DEPLOYMENT\": number, …}})";
-  private static final int MOST_BYTES = 16 << 10;
+  private static final int MAX_BYTES = 16 << 10;
 
   @Override
   public void mount(Router router) {
@@ -48,7 +48,7 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
     if (!asked.isEmpty() && all.isEmpty()) {
       throw unknown(asked.get(0));
     }
-    Answers.json(context, 200, new JsonObject().put("routes", all));
+    AdminResponses.json(context, 200, new JsonObject().put("routes", all));
   }
 
   private static CommandRejectedException unknown(@Nullable Object route) {
@@ -70,7 +70,7 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
           CommandRejectionReason.NOT_FOUND,
           "route: " + route + " (expected: a route with several deployments)");
     }
-    Answers.json(context, 200, why);
+    AdminResponses.json(context, 200, why);
   }
 
   private static void put(Map<String, String> into, String part, String value) {
@@ -100,13 +100,13 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
 
   private void split(RoutingContext context) {
     String route = one(QueryParameters.of(context, true, ROUTE), ROUTE);
-    ControllerCommands once = Answers.once(commands, context);
+    ControllerCommands once = AdminResponses.once(commands, context);
     bodies
         .use(context, (bytes, text) -> split(once, route, weights(bytes.length(), text)))
         .onComplete(
             revision -> {
-              Answers.accepted(context, "traffic", ROUTE, route);
-              Answers.json(context, 200, new JsonObject().put("revision", revision));
+              AdminResponses.accepted(context, "traffic", ROUTE, route);
+              AdminResponses.json(context, 200, new JsonObject().put("revision", revision));
             },
             context::fail);
   }
@@ -123,7 +123,7 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, Bodies bodie
   }
 
   private static Map<String, Double> weights(int bytes, String text) {
-    if (bytes > MOST_BYTES) {
+    if (bytes > MAX_BYTES) {
       throw invalid(bytes + " bytes");
     }
     try {

@@ -10,7 +10,7 @@ import dev.berth.config.SecretArguments;
 import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Scalars;
 import dev.berth.protocol.UserFailure;
-import dev.berth.replica.hooks.UnderLoader;
+import dev.berth.replica.hooks.ContextClassLoaderScope;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.reflect.InvocationTargetException;
@@ -192,7 +192,7 @@ record ApplicationCode(
    * @throws ConfigException when the result is not an application
    */
   Application build() {
-    Object built = UnderLoader.call(classLoader, this::call);
+    Object built = ContextClassLoaderScope.call(classLoader, this::call);
     if (built instanceof Application application) {
       return application;
     }

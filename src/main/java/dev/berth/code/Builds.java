@@ -175,7 +175,7 @@ public final class Builds {
     if (source == null) {
       return null;
     }
-    String lost = threads.lost(source.config().name());
+    String lost = threads.blockedReason(source.config().name());
     return lost.isEmpty()
         ? read(
             threads,
@@ -198,7 +198,7 @@ public final class Builds {
     try {
       threads.run(
           source.config().name(),
-          HookThreads.Kind.BUILD,
+          HookThreads.HookKind.BUILD,
           () -> {
             try {
               read.complete(ApplicationLoader.read(source, known));

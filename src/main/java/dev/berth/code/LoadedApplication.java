@@ -12,7 +12,7 @@ import dev.berth.config.keys.Problem;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.DeploymentTarget;
-import dev.berth.replica.hooks.UnderLoader;
+import dev.berth.replica.hooks.ContextClassLoaderScope;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -51,7 +51,7 @@ public record LoadedApplication(
       throws Exception {
     ClassLoader own = classLoader();
     ClassLoader loader = own == null ? LoadedApplication.class.getClassLoader() : own;
-    return UnderLoader.call(
+    return ContextClassLoaderScope.call(
         loader,
         () -> {
           Class<? extends T> found = Class.forName(name, true, loader).asSubclass(type);

@@ -13,9 +13,9 @@ import dev.berth.controller.autoscaling.PolicyAnswer;
 import dev.berth.controller.autoscaling.PolicyReply;
 import dev.berth.protocol.UserFailure;
 import dev.berth.protocol.port.LoopExecutor;
+import dev.berth.replica.hooks.ContextClassLoaderScope;
 import dev.berth.replica.hooks.HookThreads;
-import dev.berth.replica.hooks.UnderLoader;
-import dev.berth.replica.hooks.UserCall;
+import dev.berth.replica.hooks.InterruptibleCall;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -104,7 +104,7 @@ public final class Policies {
     asked.underWay = true;
     asked.begunNanos = nanoClock.getAsLong();
     try {
-      threads.run(application, HookThreads.Kind.POLICY, () -> asked.decide(command.contexts()));
+      threads.run(application, HookThreads.HookKind.POLICY, () -> asked.decide(command.contexts()));
     } catch (RejectedExecutionException noThread) {
       asked.end(failed(command.contexts(), noThread), noThread);
     }
@@ -145,7 +145,7 @@ public final class Policies {
     final PolicySource source;
     final LoadedApplication code;
     private @Nullable AutoscalingPolicy policy; // confined to the current call's thread
-    final UserCall call = new UserCall(); // reused by all calls
+    final InterruptibleCall call = new InterruptibleCall(); // reused by all calls
     boolean underWay;
     private int passedOver; // during the current call
     private boolean failing;
@@ -166,7 +166,8 @@ public final class Policies {
               begunNanos,
               () ->
                   replies.putAll(
-                      UnderLoader.call(code.classLoader(), () -> replies(policy(), contexts))));
+                      ContextClassLoaderScope.call(
+                          code.classLoader(), () -> replies(policy(), contexts))));
       end(thrown == null ? replies : failed(contexts, thrown), thrown);
     }
 

@@ -1,7 +1,7 @@
 package dev.berth.code;
 
 import dev.berth.replica.hooks.HookThreads;
-import dev.berth.replica.hooks.HookThreads.Kind;
+import dev.berth.replica.hooks.HookThreads.HookKind;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.invoke.MethodHandles;
@@ -77,7 +77,7 @@ public final class RetainedLoaders {
       Closed one = new Closed(application, loader, nanoClock.getAsLong());
       closed.add(one);
       try {
-        threads.run(application, Kind.STOP, () -> removeLocals(one)); // may run user code
+        threads.run(application, HookKind.STOP, () -> removeLocals(one)); // may run user code
       } catch (RejectedExecutionException noThread) {
         one.holders = "its thread locals were not inspected";
       }

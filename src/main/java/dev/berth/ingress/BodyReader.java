@@ -3,8 +3,8 @@ package dev.berth.ingress;
 import dev.berth.api.Request;
 import dev.berth.routing.BufferedPrefixBody;
 import dev.berth.routing.DeploymentRouter;
-import dev.berth.stream.Bound;
-import dev.berth.stream.WaitingPieces;
+import dev.berth.stream.CountingLimit;
+import dev.berth.stream.InboundChunkQueue;
 import io.netty.buffer.Unpooled;
 import io.vertx.core.Handler;
 import io.vertx.core.MultiMap;
@@ -67,7 +67,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
   private BodyState state = BodyState.BEGINNING;
   private Buffer first = EMPTY;
   private boolean copied;
-  private @Nullable WaitingPieces held; // chunks after those inside the request message
+  private @Nullable InboundChunkQueue held; // chunks after those inside the request message
   private long received; // bytes
   private boolean paused;
   private boolean timed;
@@ -248,7 +248,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
   /** Buffers or streams a body that is too large for the request message. */
   private void goOn(Buffer piece) {
     hold(piece);
-    Bound room = exchange.loop.ingress.bodies;
+    CountingLimit room = exchange.loop.ingress.bodies;
     if (received <= gatherBytes && room.tryTake(piece.length(), room.most / 2)) {
       gathered += piece.length();
       state = BodyState.GATHERING;
@@ -259,7 +259,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
 
   private void hold(Buffer piece) {
     if (held == null) {
-      held = new WaitingPieces();
+      held = new InboundChunkQueue();
     }
     held.add(piece);
   }

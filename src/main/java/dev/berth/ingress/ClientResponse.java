@@ -5,7 +5,7 @@ import dev.berth.api.Response;
 import dev.berth.ingress.access.AccessOutcome;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.stream.InboundStream;
-import dev.berth.stream.StreamLedger;
+import dev.berth.stream.StreamMemoryBudget;
 import dev.berth.stream.StreamWindow;
 import io.vertx.core.Completable;
 import io.vertx.core.Future;
@@ -194,7 +194,7 @@ final class ClientResponse implements Completable<Void> {
     BodyReader rest = exchange.reader;
     connection.onResponseWritten(http, written);
     if (!written.isComplete()) {
-      if (bytes >= StreamLedger.FIRST_BYTES) {
+      if (bytes >= StreamMemoryBudget.FIRST_BYTES) {
         hold(); // smaller responses only if the next sweep finds them
       }
       written.onComplete(this);

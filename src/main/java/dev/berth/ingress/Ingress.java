@@ -19,7 +19,7 @@ import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.routing.reserve.ReservationTable;
-import dev.berth.stream.Bound;
+import dev.berth.stream.CountingLimit;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.vertx.core.http.HttpServerOptions;
@@ -59,7 +59,7 @@ public final class Ingress {
   final LongSupplier nanoClock;
   final long incarnation;
   private final List<MeterRegistration> shown;
-  private final Bound connections;
+  private final CountingLimit connections;
   final RequestMemoryBudget requestRoom;
   final ResponseMemoryBudget answerRoom;
   final LongAdder refusedRequests = new LongAdder();
@@ -80,7 +80,7 @@ public final class Ingress {
   private BooleanSupplier blocked = () -> false; // set before the loops start
   private @Nullable ReservationTable reservations; // set before the loops start
   @Nullable Endpoint endpoint; // likewise
-  Bound bodies = new Bound(0); // likewise
+  CountingLimit bodies = new CountingLimit(0); // likewise
   @Nullable AccessLog accessLog; // likewise; null if no requests are logged
   @Nullable AccessRoute unroutedAccess; // likewise
 
@@ -94,7 +94,7 @@ public final class Ingress {
         new HttpServerOptions()
             .setMaxHeaderSize(settings.get(LimitOptions.MAX_HEADER_BYTES))
             .setMaxInitialLineLength(settings.get(LimitOptions.MAX_URI_BYTES));
-    this.connections = new Bound(settings.get(LimitOptions.MAX_CONNECTIONS));
+    this.connections = new CountingLimit(settings.get(LimitOptions.MAX_CONNECTIONS));
     this.rate =
         new ConnectionRateLimiter(
             settings.get(LimitOptions.ADDRESS_CONNECTION_RATE),
@@ -112,7 +112,7 @@ public final class Ingress {
   }
 
   private void show(MetricSeries into) {
-    into.gauge("berth_http_connections", connections.taken(), connections.most);
+    into.gauge("berth_http_connections", connections.inUse(), connections.most);
     into.counter("berth_http_connections_refused", refusedConnections.sum());
     into.counter("berth_http_connections_over_rate", fastConnections.sum());
     into.counter("berth_http_floods_cut", floods.sum());
@@ -122,8 +122,8 @@ public final class Ingress {
     into.counter("berth_http_requests_refused", refusedRequests.sum());
     int parked = loops.values().stream().mapToInt(ServingLoop::parked).sum();
     into.gauge("berth_http_requests_parked", parked);
-    Bound answers = answerRoom.bytes;
-    into.gauge("berth_http_large_answer_bytes", answers.taken(), answers.most);
+    CountingLimit answers = answerRoom.bytes;
+    into.gauge("berth_http_large_answer_bytes", answers.inUse(), answers.most);
     into.gauge("berth_http_large_answer_bytes_waiting", answerRoom.wanted.get());
     into.counter("berth_http_answers_stood_still", stoodStill.sum());
   }
@@ -160,7 +160,7 @@ public final class Ingress {
    * Sets the budget for bodies that are gathered before their requests have slots. Must be called
    * before the loops start.
    */
-  public void gatherWithin(Bound bound) {
+  public void gatherWithin(CountingLimit bound) {
     bodies = bound;
   }
 

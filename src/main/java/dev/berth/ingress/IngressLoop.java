@@ -11,7 +11,7 @@ import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.traffic.ParkedRequests;
-import dev.berth.stream.StreamLedger;
+import dev.berth.stream.StreamMemoryBudget;
 import io.netty.channel.ChannelPipeline;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
@@ -113,7 +113,7 @@ final class IngressLoop extends ServingLoop {
 
   /** Evicts responses of stalled clients, when others wait for their memory. */
   private void makeRoom(long now) {
-    StreamLedger streams = router.streams;
+    StreamMemoryBudget streams = router.streams;
     long needed = Math.max(streams.needed(), ingress.answerRoom.needed());
     if (streams.isTight() || needed > 0) {
       List<EvictableResponse<ClientResponse>> table = new ArrayList<>();

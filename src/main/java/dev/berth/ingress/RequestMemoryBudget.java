@@ -1,6 +1,6 @@
 package dev.berth.ingress;
 
-import dev.berth.stream.Bound;
+import dev.berth.stream.CountingLimit;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
@@ -26,14 +26,14 @@ final class RequestMemoryBudget {
 
   private static final int SHARE_OF_REST = 32;
 
-  private final Bound bytes;
+  private final CountingLimit bytes;
   private final List<LoopMemoryShare> shares = new CopyOnWriteArrayList<>();
 
   /**
    * @param limit bytes
    */
   RequestMemoryBudget(long limit) {
-    this.bytes = new Bound(limit);
+    this.bytes = new CountingLimit(limit);
   }
 
   LoopMemoryShare newShare() {
@@ -44,7 +44,7 @@ final class RequestMemoryBudget {
 
   /** Returns the bytes that requests hold now. */
   long heldBytes() {
-    return bytes.taken() - shares.stream().mapToLong(share -> share.free.get()).sum();
+    return bytes.inUse() - shares.stream().mapToLong(share -> share.free.get()).sum();
   }
 
   /** Share of one loop. */
@@ -58,7 +58,7 @@ final class RequestMemoryBudget {
      */
     boolean tryHold(int wanted, long own) {
       long here = free.getPlain();
-      if (own > 0 && own * SHARE_OF_REST > bytes.most - bytes.taken() + here) {
+      if (own > 0 && own * SHARE_OF_REST > bytes.most - bytes.inUse() + here) {
         return false;
       }
       if (here < wanted) {

@@ -1,6 +1,6 @@
 package dev.berth.ingress;
 
-import dev.berth.stream.Bound;
+import dev.berth.stream.CountingLimit;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -21,14 +21,14 @@ final class ResponseMemoryBudget {
   /** Maximum wait in nanoseconds: twice the time after which a client counts as stalled. */
   static final long WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-  final Bound bytes; // including expected responses
+  final CountingLimit bytes; // including expected responses
   final AtomicLong wanted = new AtomicLong(); // bytes of waiting requests
 
   /**
    * @param limit bytes
    */
   ResponseMemoryBudget(long limit) {
-    this.bytes = new Bound(limit);
+    this.bytes = new CountingLimit(limit);
   }
 
   /**
@@ -41,7 +41,7 @@ final class ResponseMemoryBudget {
 
   /** Returns the bytes that must be released until no request waits, or 0. */
   long needed() {
-    return Math.max(0, bytes.taken() - bytes.most) + wanted.get();
+    return Math.max(0, bytes.inUse() - bytes.most) + wanted.get();
   }
 
   /**

@@ -79,7 +79,7 @@ final class StreamRelay implements Handler<Buffer> {
   public void handle(Buffer piece) {
     int bytes = piece.length();
     if (over || discarding) {
-      stream.taken(bytes);
+      stream.onConsumed(bytes);
       return;
     }
     if (unsentBytes == 0) {
@@ -98,7 +98,7 @@ final class StreamRelay implements Handler<Buffer> {
     unsentBytes -= bytes;
     takenBytes += bytes;
     progressNanos = exchange.loop.coarseNow();
-    stream.taken(bytes);
+    stream.onConsumed(bytes);
   }
 
   /** Stops forwarding, since the response has ended. */

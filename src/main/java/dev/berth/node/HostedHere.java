@@ -35,7 +35,7 @@ final class HostedHere {
   boolean stopping; // stopped by a command, or died
 
   HostedHere(
-      ReplicaHost.Starting starting,
+      ReplicaHost.StartingReplica starting,
       LoadedApplication code,
       DeploymentTarget target,
       long startedMs) {

@@ -6,7 +6,7 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.MetricsOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.keys.Settings;
-import dev.berth.replica.BodyBounds;
+import dev.berth.replica.BodyMemoryLimits;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.routing.LoopLimits;
@@ -25,7 +25,7 @@ import dev.berth.routing.slots.InstanceQueueLimits;
 public record InstanceLimits(
     ReplicaLimits replica,
     LedgerLimits ledger,
-    BodyBounds bodies,
+    BodyMemoryLimits bodies,
     InstanceQueueLimits instance,
     LoopLimits loop) {
 
@@ -33,7 +33,7 @@ public record InstanceLimits(
     return new InstanceLimits(
         replica(limits),
         ledger(limits),
-        new BodyBounds(
+        new BodyMemoryLimits(
             limits.get(LimitOptions.STREAM_WINDOW_BYTES),
             limits.get(LimitOptions.STREAM_BYTES_TOTAL),
             limits.get(LimitOptions.BUFFERED_BODY_BYTES_TOTAL)),

@@ -124,7 +124,7 @@ public final class InstanceRankers {
     try {
       threads.run(
           id.application(),
-          HookThreads.Kind.POLICY,
+          HookThreads.HookKind.POLICY,
           () -> {
             try {
               String name = String.valueOf(next.choice.className());

@@ -32,10 +32,10 @@ import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.ReplicaListener;
-import dev.berth.replica.ReplicaSeat;
+import dev.berth.replica.ReplicaLoopBinding;
 import dev.berth.replica.ReplicaSpec;
 import dev.berth.replica.ReplicaState;
-import dev.berth.replica.hooks.UnderLoader;
+import dev.berth.replica.hooks.ContextClassLoaderScope;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.time.Duration;
@@ -139,7 +139,7 @@ public class InstanceReplicas implements ReplicaListener {
       return;
     }
     routers.ensure(code);
-    ReplicaHost.Starting starting;
+    ReplicaHost.StartingReplica starting;
     try {
       starting = plane.host.begin(spec(id, target, code), seats(target, code));
     } catch (RuntimeException failed) { // the host's limit is reached
@@ -183,12 +183,12 @@ public class InstanceReplicas implements ReplicaListener {
   }
 
   /** Returns all loops for a spread replica, else the next loop in turn that is not blocked. */
-  private List<ReplicaSeat> seats(DeploymentTarget target, LoadedApplication code) {
+  private List<ReplicaLoopBinding> seats(DeploymentTarget target, LoadedApplication code) {
     int first = plane.host.loopFrom(nextLoop); // loop of the replica's address
     nextLoop = (first + 1) % plane.loops();
     return IntStream.range(0, isSpread(target) ? plane.loops() : 1)
         .mapToObj(offset -> plane.replicas((first + offset) % plane.loops()))
-        .map(loop -> new ReplicaSeat(loop, name -> routers.handle(code, name, loop.index())))
+        .map(loop -> new ReplicaLoopBinding(loop, name -> routers.handle(code, name, loop.index())))
         .toList();
   }
 
@@ -206,7 +206,7 @@ public class InstanceReplicas implements ReplicaListener {
         epochs.getAsLong(),
         settings.get(DeploymentConfig.MAX_ONGOING_REQUESTS),
         settings.get(DeploymentConfig.USER_CONFIG),
-        replica -> UnderLoader.call(code.classLoader(), () -> factory.create(replica)),
+        replica -> ContextClassLoaderScope.call(code.classLoader(), () -> factory.create(replica)),
         limits(settings),
         healthChecks(settings),
         isVirtual(target),
@@ -398,17 +398,17 @@ public class InstanceReplicas implements ReplicaListener {
   // --- events of replicas, sent by the host on any thread ---
 
   @Override
-  public void startWaits(Replica replica, String reason) {
+  public void onStartWaits(Replica replica, String reason) {
     controller.accept(new ReplicaWaits(replica.replicaId(), reason));
   }
 
   @Override
-  public void suspected(Replica replica, boolean suspect, String reason) {
+  public void onSuspected(Replica replica, boolean suspect, String reason) {
     controller.accept(new ReplicaSuspect(replica.replicaId(), suspect, reason));
   }
 
   @Override
-  public void changed(Replica replica, ReplicaState state) {
+  public void onStateChanged(Replica replica, ReplicaState state) {
     String id = replica.replicaId();
     switch (state) {
       case DRAINING -> controller.accept(new ReplicaDraining(id));

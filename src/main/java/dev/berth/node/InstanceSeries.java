@@ -5,7 +5,7 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.MetricSeries;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
-import dev.berth.replica.BodyBounds;
+import dev.berth.replica.BodyMemoryLimits;
 import dev.berth.replica.ReplicaLoop;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.HandleCounters;
@@ -21,9 +21,9 @@ final class InstanceSeries {
   private InstanceSeries() {}
 
   /** Shows the memory of the instance's request bodies, with its limits. */
-  static void show(BodyBounds bodies, MetricSeries into) {
-    into.gauge("berth_body_stream_bytes", bodies.windows().taken(), bodies.windows().most);
-    into.gauge("berth_body_buffered_bytes", bodies.gathered().taken(), bodies.gathered().most);
+  static void show(BodyMemoryLimits bodies, MetricSeries into) {
+    into.gauge("berth_body_stream_bytes", bodies.windows().inUse(), bodies.windows().most);
+    into.gauge("berth_body_buffered_bytes", bodies.gathered().inUse(), bodies.gathered().most);
   }
 
   /** Shows the totals of all routers of the instance, with their limits. */

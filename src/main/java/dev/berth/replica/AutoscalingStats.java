@@ -3,8 +3,8 @@ package dev.berth.replica;
 import dev.berth.metrics.LatencyBuckets;
 import dev.berth.protocol.ReplicaStats;
 import dev.berth.protocol.ReplicaStats.NamedStat;
-import dev.berth.replica.hooks.HookThreads.Kind;
-import dev.berth.replica.hooks.UserCall;
+import dev.berth.replica.hooks.HookThreads.HookKind;
+import dev.berth.replica.hooks.InterruptibleCall;
 import dev.berth.replica.log.FailureCounts;
 import dev.berth.replica.log.FailureLog;
 import java.util.ArrayList;
@@ -30,7 +30,7 @@ public final class AutoscalingStats {
   private final ReplicaHooks hooks;
   private final FailureCounts failures = new FailureCounts(FailureLog.MAX_CLASSES);
   final LatencyBuckets times = new LatencyBuckets(); // written by one call at a time
-  private volatile @Nullable UserCall underWay; // set by the host's tick and by sample
+  private volatile @Nullable InterruptibleCall underWay; // set by the host's tick and by sample
 
   /** Values since the last {@link #take}, by name. Guarded by this. */
   private final Map<String, DoubleSummaryStatistics> told = new TreeMap<>();
@@ -46,10 +46,10 @@ public final class AutoscalingStats {
     if (underWay != null) {
       return;
     }
-    UserCall call = new UserCall();
+    InterruptibleCall call = new InterruptibleCall();
     underWay = call;
     try {
-      hooks.run(Kind.STATS, () -> run(call));
+      hooks.run(HookKind.STATS, () -> run(call));
     } catch (RejectedExecutionException stopping) {
       underWay = null;
     }
@@ -57,10 +57,10 @@ public final class AutoscalingStats {
 
   /** Ends the running call if it exceeds its timeout. */
   synchronized void endIfLate(long timeoutNanos) { // counted now: the call may never end
-    UserCall call = underWay;
+    InterruptibleCall call = underWay;
     if (call != null && call.isLate(timeoutNanos, hooks.now())) {
       call.end();
-      failed(
+      recordFailure(
           new TimeoutException(
               "recordAutoscalingStats: not in time (expected: completion within its timeout)"));
     }
@@ -68,13 +68,13 @@ public final class AutoscalingStats {
 
   /** Ends the running call because the replica stops and needs no result. */
   void end() {
-    UserCall call = underWay;
+    InterruptibleCall call = underWay;
     if (call != null) {
       call.end();
     }
   }
 
-  private void run(UserCall call) {
+  private void run(InterruptibleCall call) {
     long began = hooks.now();
     Throwable thrown =
         call.run(
@@ -88,11 +88,11 @@ public final class AutoscalingStats {
     underWay = null;
     if (thrown != null && !call.isEnded()) {
       boolean wraps = thrown instanceof ExecutionException && thrown.getCause() != null;
-      failed(wraps ? thrown.getCause() : thrown);
+      recordFailure(wraps ? thrown.getCause() : thrown);
     }
   }
 
-  private void failed(Throwable cause) {
+  private void recordFailure(Throwable cause) {
     failures.add(cause);
     hooks.failures.add("recordAutoscalingStats failed", cause);
   }

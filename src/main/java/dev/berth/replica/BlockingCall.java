@@ -3,7 +3,7 @@ package dev.berth.replica;
 import dev.berth.api.BlockingHandler;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
-import dev.berth.replica.log.WorkFields;
+import dev.berth.replica.log.RequestLogFields;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  */
 final class BlockingCall implements Runnable {
-  private enum Phase {
+  private enum BlockingCallPhase {
     QUEUED,
     RUNNING,
     INTERRUPTING,
@@ -28,7 +28,8 @@ final class BlockingCall implements Runnable {
   private final BlockingHandler handler;
   private final Request request;
   private final HandledRequest invocation;
-  private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.QUEUED);
+  private final AtomicReference<BlockingCallPhase> phase =
+      new AtomicReference<>(BlockingCallPhase.QUEUED);
   private volatile @Nullable ResponseOutput writing;
   private @Nullable Thread thread; // written before RUNNING, read after it
 
@@ -43,10 +44,10 @@ final class BlockingCall implements Runnable {
   public void run() {
     Thread worker = Thread.currentThread();
     thread = worker;
-    if (!phase.compareAndSet(Phase.QUEUED, Phase.RUNNING)) {
+    if (!phase.compareAndSet(BlockingCallPhase.QUEUED, BlockingCallPhase.RUNNING)) {
       return; // cancelled before it ran; the canceller settles it
     }
-    WorkFields.beginOnThread(invocation);
+    RequestLogFields.beginOnThread(invocation);
     worker.setContextClassLoader(handler.getClass().getClassLoader()); // as for hooks
     Response response = null;
     Throwable failure = null;
@@ -57,17 +58,17 @@ final class BlockingCall implements Runnable {
     }
     if (response != null
         && response.body() instanceof Response.Body.Output output
-        && phase.get() == Phase.RUNNING) {
+        && phase.get() == BlockingCallPhase.RUNNING) {
       write(response, output.producer());
       response = null;
     }
-    if (!phase.compareAndSet(Phase.RUNNING, Phase.DONE)) {
-      while (phase.get() == Phase.INTERRUPTING) {
+    if (!phase.compareAndSet(BlockingCallPhase.RUNNING, BlockingCallPhase.DONE)) {
+      while (phase.get() == BlockingCallPhase.INTERRUPTING) {
         Thread.onSpinWait(); // the canceller is between two instructions
       }
     }
     Thread.interrupted(); // an interrupt of this call must not reach the next
-    WorkFields.endOnThread();
+    RequestLogFields.endOnThread();
     ResponseOutput written = writing;
     if (written == null) {
       invocation.complete(response, failure);
@@ -89,8 +90,8 @@ final class BlockingCall implements Runnable {
         .loop()
         .execute(
             () -> {
-              invocation.settled(answer, null);
-              output.settled();
+              invocation.settle(answer, null);
+              output.onSettled();
             });
     output.produce(producer);
   }
@@ -102,7 +103,7 @@ final class BlockingCall implements Runnable {
 
   /** Prevents the handler from running. Returns false when it has begun. */
   boolean withdraw() {
-    return phase.compareAndSet(Phase.QUEUED, Phase.DONE);
+    return phase.compareAndSet(BlockingCallPhase.QUEUED, BlockingCallPhase.DONE);
   }
 
   /**
@@ -114,12 +115,12 @@ final class BlockingCall implements Runnable {
     if (withdraw()) {
       return true;
     }
-    if (phase.compareAndSet(Phase.RUNNING, Phase.INTERRUPTING)) {
+    if (phase.compareAndSet(BlockingCallPhase.RUNNING, BlockingCallPhase.INTERRUPTING)) {
       Thread running = thread;
       if (running != null) {
         running.interrupt();
       }
-      phase.set(Phase.DONE);
+      phase.set(BlockingCallPhase.DONE);
     }
     return false;
   }

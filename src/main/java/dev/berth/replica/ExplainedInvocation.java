@@ -21,7 +21,7 @@ final class ExplainedInvocation extends Invocation implements ExplainedParent {
   private final AtomicInteger explained = new AtomicInteger(); // calls by the handler
 
   ExplainedInvocation(
-      HostedReplica host, RouterPeer source, CallRequest message, long now, long deadline) {
+      LoopReplica host, RouterSession source, CallRequest message, long now, long deadline) {
     super(host, source, message, now, deadline);
     this.acceptedNanos = now;
   }
@@ -39,8 +39,8 @@ final class ExplainedInvocation extends Invocation implements ExplainedParent {
   }
 
   @Override
-  BerthException failed(Throwable thrown) {
-    BerthException told = super.failed(thrown);
+  BerthException recordFailure(Throwable thrown) {
+    BerthException told = super.recordFailure(thrown);
     Throwable cause = told.getCause() == null ? told : told.getCause();
     FailedCall call = failedCall;
     failure =

@@ -15,7 +15,7 @@ interface HandledRequest extends RequestContext, Completable<Response> {
    * Settles the request with the handler's result, once. Confined to the loop, as are the methods
    * below.
    */
-  void settled(@Nullable Response response, @Nullable Throwable failure);
+  void settle(@Nullable Response response, @Nullable Throwable failure);
 
   /** Sets the call that runs a blocking handler. */
   void calledBy(BlockingCall call);

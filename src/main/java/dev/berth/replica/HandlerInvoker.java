@@ -47,13 +47,13 @@ record HandlerInvoker(ReplicaHandler handler, Executor threads, boolean streamsR
     try {
       future = handler.handle(request, invocation);
     } catch (Throwable thrown) { // user code: its slot must become free after any exception
-      invocation.settled(null, thrown);
+      invocation.settle(null, thrown);
       return;
     }
     if (future == null) {
-      invocation.settled(null, new IllegalStateException("handler: null (expected: a future)"));
+      invocation.settle(null, new IllegalStateException("handler: null (expected: a future)"));
     } else if (future.isComplete()) {
-      invocation.settled(future.result(), future.cause());
+      invocation.settle(future.result(), future.cause());
     } else {
       future.onComplete(invocation);
     }

@@ -13,9 +13,9 @@ import dev.berth.replica.threads.InstanceHandlerThreads;
  * @param listener listener of each replica's states
  */
 public record HandlerPorts(
-    HookThreads hooks, HandlerThreads.Factory threads, ReplicaListener listener) {
+    HookThreads hooks, HandlerThreads.HandlerThreadsFactory threads, ReplicaListener listener) {
 
-  public HandlerPorts(HookThreads hooks, HandlerThreads.Factory threads) {
+  public HandlerPorts(HookThreads hooks, HandlerThreads.HandlerThreadsFactory threads) {
     this(hooks, threads, ReplicaListener.NONE);
   }
 }

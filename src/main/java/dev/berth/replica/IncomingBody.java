@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * are lost, or when an awaited frame is late by {@code stream_idle_timeout_s}. Confined to the
  * replica's loop.
  */
-final class IncomingBody implements InboundStream.Owner {
+final class IncomingBody implements InboundStream.InboundStreamOwner {
   private final Invocation invocation;
   private final ReplicaLoop loop;
   private final Request request; // with the first chunk
@@ -47,7 +47,7 @@ final class IncomingBody implements InboundStream.Owner {
     this.request = message.request();
     this.window = window;
     this.handlerStreams = handlerStreams;
-    this.stream = new InboundStream(Math.max(window, BodyBounds.MAX_FRAME_BYTES), this);
+    this.stream = new InboundStream(Math.max(window, BodyMemoryLimits.MAX_FRAME_BYTES), this);
     stream.first(message.request().bytes(), !message.bodyFollows());
     this.quietSince = loop.now();
   }

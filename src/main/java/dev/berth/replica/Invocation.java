@@ -40,9 +40,9 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   private static final String NO_THREAD = "no thread for a blocking handler";
   private static final Response.Body.Whole NOTHING = new Response.Body.Whole(Buffer.buffer(0));
 
-  final HostedReplica host;
+  final LoopReplica host;
   final ReplicaLoop loop;
-  final RouterPeer source;
+  final RouterSession source;
   final long callId;
   final AttemptId attempt;
   private final int streamWindow; // bytes
@@ -60,7 +60,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   private @Nullable ResponseStream stream;
   private @Nullable BlockingCall call; // of a handler that may block
 
-  Invocation(HostedReplica host, RouterPeer source, CallRequest message, long now, long deadline) {
+  Invocation(LoopReplica host, RouterSession source, CallRequest message, long now, long deadline) {
     super(message, now, deadline);
     this.host = host;
     this.loop = host.loop;
@@ -79,7 +79,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     try {
       incoming = IncomingBody.of(this, message, host.streamsRequests(message.methodName()));
     } catch (IllegalArgumentException noJson) { // a value without a JSON form
-      settled(null, noJson);
+      settle(null, noJson);
       return;
     }
     if (incoming == null) {
@@ -112,7 +112,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   /** Settles a request whose handler threw in a stream callback and would not settle by itself. */
   void readerThrew(RuntimeException thrown) {
     if (isUnsettled()) {
-      settled(null, thrown);
+      settle(null, thrown);
     } else if (stream != null && !hasEnded()) {
       bodyDone(thrown);
     } else {
@@ -131,14 +131,14 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   @Override
   public void complete(@Nullable Response response, @Nullable Throwable failure) {
     if (loop.isHere()) {
-      settled(response, failure);
+      settle(response, failure);
     } else {
-      loop.ports.loop().executeFor(this, () -> settled(response, failure));
+      loop.ports.loop().executeFor(this, () -> settle(response, failure));
     }
   }
 
   @Override
-  public void settled(@Nullable Response response, @Nullable Throwable failure) {
+  public void settle(@Nullable Response response, @Nullable Throwable failure) {
     if (!isUnsettled()) {
       return;
     }
@@ -178,7 +178,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     HeadBytes.check(response.headers());
     if (body instanceof Response.Body.Whole whole) {
       int length = whole.length();
-      boolean large = length > BodyBounds.MAX_FRAME_BYTES;
+      boolean large = length > BodyMemoryLimits.MAX_FRAME_BYTES;
       if (!large && source.elsewhere) {
         respondElsewhere(response, whole);
         return;
@@ -256,7 +256,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
       boolean headSent = body.headSent();
       body.abandon();
       if (headSent) {
-        BerthException told = failed(failure);
+        BerthException told = recordFailure(failure);
         end(false);
         loop.sendLast(
             source,
@@ -269,12 +269,12 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   }
 
   private void answerFailure(Throwable failure) {
-    BerthException told = failed(failure);
+    BerthException told = recordFailure(failure);
     end(false);
     loop.sendLast(source, CallFailed.of(callId, told, load(), time()));
   }
 
-  BerthException failed(Throwable failure) {
+  BerthException recordFailure(Throwable failure) {
     BerthException told = host.replica.failureOf(failure, this);
     if (told.kind() == BerthException.Kind.HANDLER_FAILED) { // others: intended, or not its own
       Throwable cause = told.getCause();
@@ -527,7 +527,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   }
 
   @Override
-  ServedReplica replica() {
+  ReplicaRuntime replica() {
     return host.replica;
   }
 

@@ -63,7 +63,7 @@ abstract class InvocationContext implements RequestContext {
     return sum < 0 ? NEVER : sum;
   }
 
-  abstract ServedReplica replica();
+  abstract ReplicaRuntime replica();
 
   /** Returns whether the request has ended. */
   abstract boolean hasEnded();
@@ -132,7 +132,7 @@ abstract class InvocationContext implements RequestContext {
 
   @Override
   public RequestContext withTimeout(Duration budget) {
-    return new TimedContext(this, budget);
+    return new DeadlineContext(this, budget);
   }
 
   @Override
@@ -208,7 +208,7 @@ abstract class InvocationContext implements RequestContext {
 
   @Override
   public Future<Void> after(Duration delay) {
-    Delay waiting = new Delay(delay);
+    CancellableDelay waiting = new CancellableDelay(delay);
     if (ports().loop().isHere()) {
       waiting.start();
     } else {
@@ -233,14 +233,14 @@ abstract class InvocationContext implements RequestContext {
   }
 
   /** A pending {@link #after}. On a cancel its future fails. */
-  private final class Delay {
+  private final class CancellableDelay {
     final Promise<Void> done = Promise.promise();
     private final long nanos;
     private final CancelAction onCancel =
         new CancelAction(() -> stop("cancelled"), () -> stop("answered"));
     private @Nullable Runnable stopTimer;
 
-    Delay(Duration length) {
+    CancellableDelay(Duration length) {
       // an overflow throws at the caller, not on the loop
       this.nanos = Math.max(0, length.toNanos());
     }

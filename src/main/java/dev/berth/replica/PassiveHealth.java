@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Health evidence from a replica's requests, in addition to its health checks. A replica whose
- * requests all fail becomes suspected until a request succeeds. {@link HostedReplica} defines the
+ * requests all fail becomes suspected until a request succeeds. {@link LoopReplica} defines the
  * requests that count.
  *
  * <p>The counters are read periodically, and only while a failure is recent, so a successful
@@ -21,13 +21,13 @@ final class PassiveHealth {
    * Minimum period of these failures in nanoseconds: a burst may have one cause that has already
    * passed.
    */
-  static final long LEAST_NANOS = TimeUnit.SECONDS.toNanos(1);
+  static final long MIN_FAILING_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /** Interval between two readings of the counters, in nanoseconds. */
   static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
   /** Result of a reading. */
-  enum Verdict {
+  enum PassiveHealthVerdict {
     NOTHING_NEW,
     /**
      * The replica is suspected; repeated after each {@link #FAILURES_IN_A_ROW} further failures.
@@ -53,7 +53,7 @@ final class PassiveHealth {
   volatile boolean suspect;
 
   /** Records a failed request. Returns true when the caller must start the readings. */
-  boolean failed() {
+  boolean onRequestFailed() {
     return !looking.get() && looking.compareAndSet(false, true);
   }
 
@@ -63,7 +63,7 @@ final class PassiveHealth {
    * @param answeredNow number of successful requests
    * @param failedNow number of failed requests
    */
-  Verdict look(long answeredNow, long failedNow, long nowNanos) {
+  PassiveHealthVerdict look(long answeredNow, long failedNow, long nowNanos) {
     long failures = failedNow - failed;
     boolean answers = answeredNow > answered;
     answered = Math.max(answered, answeredNow);
@@ -76,7 +76,7 @@ final class PassiveHealth {
       if (failures == 0) {
         looking.set(false);
       }
-      return was ? Verdict.CLEARED : Verdict.NOTHING_NEW;
+      return was ? PassiveHealthVerdict.CLEARED : PassiveHealthVerdict.NOTHING_NEW;
     }
     if (inARow == 0 && failures > 0) {
       sinceNanos = nowNanos;
@@ -84,14 +84,14 @@ final class PassiveHealth {
     inARow += failures;
     if (failures == 0 && !suspect) {
       looking.set(false); // the next failure starts the readings again
-      return Verdict.NOTHING_NEW;
+      return PassiveHealthVerdict.NOTHING_NEW;
     }
-    if (inARow - told < FAILURES_IN_A_ROW || nowNanos - sinceNanos < LEAST_NANOS) {
-      return Verdict.NOTHING_NEW;
+    if (inARow - told < FAILURES_IN_A_ROW || nowNanos - sinceNanos < MIN_FAILING_NANOS) {
+      return PassiveHealthVerdict.NOTHING_NEW;
     }
     told = inARow;
     sinceNanos = nowNanos;
     suspect = true;
-    return Verdict.SUSPECT;
+    return PassiveHealthVerdict.SUSPECT;
   }
 }

@@ -7,7 +7,7 @@ import dev.berth.protocol.BusMessage.ReplicaLoad;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.InstanceDependencies;
-import dev.berth.replica.hooks.HookThreads.Kind;
+import dev.berth.replica.hooks.HookThreads.HookKind;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.replica.threads.HandlerThreads;
 import dev.berth.view.LedgerView;
@@ -36,9 +36,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Over 500 lines, because all transitions of its state must be read in one place. Parts with a
  * lifecycle of their own are separate: {@link ReplicaStart}, {@link ReplicaHooks}, {@link
- * ReplicaHealth}, {@link PassiveHealth}, {@link Reconfigurations}.
+ * HealthCheckRunner}, {@link PassiveHealth}, {@link UserConfigUpdater}.
  */
-public final class Replica extends ServedReplica {
+public final class Replica extends ReplicaRuntime {
   private static final Logger LOG = LoggerFactory.getLogger(Replica.class);
 
   /**
@@ -52,19 +52,19 @@ public final class Replica extends ServedReplica {
   private final Consumer<Replica> toLookAt; // schedules an earlier tick
 
   private final AtomicReference<ReplicaState> state = new AtomicReference<>(ReplicaState.STARTING);
-  private volatile List<HostedReplica> parts = List.of();
+  private volatile List<LoopReplica> parts = List.of();
   private volatile @Nullable LoopRound round; // the last task sent to each loop
   private volatile Runnable startStuck = () -> {}; // fails a start whose loop is stuck
   private volatile String loopBlocked = ""; // reason why its only loop cannot serve
   private volatile boolean takesWholeBodies; // set once the handlers run
   final ReplicaHooks hooks;
-  final ReplicaHealth health;
+  final HealthCheckRunner health;
   private final AutoscalingStats stats;
   final PassiveHealth passive = new PassiveHealth();
   private volatile String lastFailure = ""; // of a request, for operators
   private final Object judging = new Object();
   private volatile @Nullable ReplicaStart start; // null once the replica runs
-  private final Reconfigurations reconfigurations;
+  private final UserConfigUpdater reconfigurations;
   private volatile @Nullable HandlerThreads threads; // of a blocking handler
   private final AtomicBoolean leaving = new AtomicBoolean(); // the home loop calls lookAfter
   private final Promise<Void> drained = Promise.promise();
@@ -100,12 +100,13 @@ public final class Replica extends ServedReplica {
             nanoClock,
             failures);
     this.health =
-        new ReplicaHealth(
-            new HealthWatch(spec.healthChecks(), new SplittableRandom(spec.epoch()), hooks.now()),
+        new HealthCheckRunner(
+            new HealthCheckState(
+                spec.healthChecks(), new SplittableRandom(spec.epoch()), hooks.now()),
             hooks,
             this::checked);
     this.stats = new AutoscalingStats(replicaId(), hooks);
-    this.reconfigurations = new Reconfigurations(hooks, this::lookSoon);
+    this.reconfigurations = new UserConfigUpdater(hooks, this::lookSoon);
     slots.observe(
         freeing -> {
           refused.onSlotFreed(freeing);
@@ -157,8 +158,7 @@ public final class Replica extends ServedReplica {
   }
 
   /** Accepts requests on every loop, then becomes RUNNING. */
-  void begin(
-      List<HostedReplica> started, @Nullable HandlerThreads workers, Promise<Replica> begun) {
+  void begin(List<LoopReplica> started, @Nullable HandlerThreads workers, Promise<Replica> begun) {
     start = null;
     threads = workers;
     parts = List.copyOf(started);
@@ -266,7 +266,7 @@ public final class Replica extends ServedReplica {
           .onComplete(
               done -> {
                 if (move(ReplicaState.STOPPED, ReplicaState.DRAINING)) {
-                  onEachLoop(HostedReplica::retire, this::stopHandlers);
+                  onEachLoop(LoopReplica::retire, this::stopHandlers);
                 }
               });
     }
@@ -377,7 +377,7 @@ public final class Replica extends ServedReplica {
     }
     stopHookNanos = nanoClock.getAsLong();
     try {
-      takeBackStop = hooks.run(Kind.STOP, this::callStopHooks);
+      takeBackStop = hooks.run(HookKind.STOP, this::callStopHooks);
     } catch (RejectedExecutionException noThread) {
       LOG.warn("replica {}: no thread for its stop hook: skipped", replicaId(), noThread);
       stopped.tryComplete();
@@ -416,7 +416,7 @@ public final class Replica extends ServedReplica {
     for (ReplicaState each : from) {
       if (state.compareAndSet(each, to)) {
         LOG.debug("replica {}: {} -> {}", replicaId(), each, to); // the controller logs it at info
-        ports.listener().changed(this, to);
+        ports.listener().onStateChanged(this, to);
         return true;
       }
     }
@@ -431,11 +431,11 @@ public final class Replica extends ServedReplica {
     homeLoop().execute(task);
   }
 
-  private void onEachLoop(Consumer<HostedReplica> task, Runnable afterAll) {
-    List<HostedReplica> all = parts;
+  private void onEachLoop(Consumer<LoopReplica> task, Runnable afterAll) {
+    List<LoopReplica> all = parts;
     LoopRound begun = new LoopRound(all, afterAll);
     round = begun;
-    for (HostedReplica part : all) {
+    for (LoopReplica part : all) {
       part.loop.execute(
           () -> {
             task.accept(part);
@@ -478,7 +478,7 @@ public final class Replica extends ServedReplica {
 
   @Override
   void handlerFailed(Throwable cause) {
-    ports.listener().handlerFailed(this, cause);
+    ports.listener().onHandlerFailed(this, cause);
   }
 
   /** Returns whether the replica accepts requests. */
@@ -516,8 +516,8 @@ public final class Replica extends ServedReplica {
 
   /** Updates the suspicion from request outcomes. Returns the time of the next update. */
   private long lookAtRequests() {
-    long answered = parts.stream().mapToLong(HostedReplica::answered).sum();
-    long failed = parts.stream().mapToLong(HostedReplica::failed).sum();
+    long answered = parts.stream().mapToLong(LoopReplica::answeredCount).sum();
+    long failed = parts.stream().mapToLong(LoopReplica::failedCount).sum();
     long now = nanoClock.getAsLong();
     boolean known = passive.suspect;
     switch (passive.look(answered, failed, now)) {
@@ -528,11 +528,11 @@ public final class Replica extends ServedReplica {
         if (!known) {
           LOG.warn("replica {}: suspect: {}", replicaId(), reason);
         }
-        ports.listener().suspected(this, true, reason);
+        ports.listener().onSuspected(this, true, reason);
       }
       case CLEARED -> {
         LOG.info("replica {}: no longer suspect: it responds", replicaId());
-        ports.listener().suspected(this, false, "");
+        ports.listener().onSuspected(this, false, "");
       }
       case NOTHING_NEW -> {}
     }
@@ -542,7 +542,7 @@ public final class Replica extends ServedReplica {
   @Override
   void requestFailed(String how) {
     lastFailure = how;
-    if (passive.failed()) {
+    if (passive.onRequestFailed()) {
       lookSoon();
     }
   }
@@ -575,7 +575,7 @@ public final class Replica extends ServedReplica {
 
   /**
    * Passes a new {@code user_config} to the handlers, off the loop and beside requests, after those
-   * passed before. {@link Reconfigurations} defines the timeout.
+   * passed before. {@link UserConfigUpdater} defines the timeout.
    *
    * @return completes when all handlers accepted it; fails with the first exception of a handler,
    *     which leaves the replica in that handler's state
@@ -645,17 +645,17 @@ public final class Replica extends ServedReplica {
    * awaited; it runs the task when it runs again. Thread-safe.
    */
   private static final class LoopRound {
-    final Set<HostedReplica> left = ConcurrentHashMap.newKeySet(); // parts that have not run it
+    final Set<LoopReplica> left = ConcurrentHashMap.newKeySet(); // parts that have not run it
     private final Runnable then;
     private final AtomicBoolean ended = new AtomicBoolean();
 
-    LoopRound(List<HostedReplica> all, Runnable then) {
+    LoopRound(List<LoopReplica> all, Runnable then) {
       left.addAll(all);
       this.then = then;
     }
 
     /** Returns whether this part was the last. */
-    boolean ran(HostedReplica part) {
+    boolean ran(LoopReplica part) {
       return left.remove(part) && left.isEmpty();
     }
 

@@ -1,9 +1,9 @@
 package dev.berth.replica;
 
 import dev.berth.api.ReplicaHandler;
-import dev.berth.replica.hooks.HookThreads.Kind;
-import dev.berth.replica.hooks.UnderLoader;
-import dev.berth.replica.hooks.UserCall;
+import dev.berth.replica.hooks.ContextClassLoaderScope;
+import dev.berth.replica.hooks.HookThreads.HookKind;
+import dev.berth.replica.hooks.InterruptibleCall;
 import dev.berth.replica.log.FailureLog;
 import java.util.List;
 import java.util.Map;
@@ -22,15 +22,15 @@ final class ReplicaHooks {
   /** Timeout of the stop hooks of a replica in nanoseconds, from the start of the first hook. */
   static final long STOP_HOOK_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  private interface Hook {
+  private interface HandlerHook {
     void call(ReplicaHandler handler) throws Exception;
   }
 
-  private final BiFunction<Kind, Runnable, Runnable> threads;
+  private final BiFunction<HookKind, Runnable, Runnable> threads;
   final LongSupplier nanoClock;
   final FailureLog failures; // of the replica's user code
   private final List<ReplicaHandler> handlers = new CopyOnWriteArrayList<>();
-  private final UserCall stop = new UserCall();
+  private final InterruptibleCall stop = new InterruptibleCall();
   private int stopInterrupts; // confined to the thread that ticks the replica
   private volatile boolean checked; // a handler overrides checkHealth
   private volatile boolean tellsStats; // a handler overrides recordAutoscalingStats
@@ -39,7 +39,9 @@ final class ReplicaHooks {
    * @param threads run the callers of hooks, as {@code HookThreads#run} does for the replica
    */
   ReplicaHooks(
-      BiFunction<Kind, Runnable, Runnable> threads, LongSupplier nanoClock, FailureLog failures) {
+      BiFunction<HookKind, Runnable, Runnable> threads,
+      LongSupplier nanoClock,
+      FailureLog failures) {
     this.threads = threads;
     this.nanoClock = nanoClock;
     this.failures = failures;
@@ -51,7 +53,7 @@ final class ReplicaHooks {
    * @return an action that cancels the task if it has not begun
    * @throws java.util.concurrent.RejectedExecutionException when the task will never run
    */
-  Runnable run(Kind kind, Runnable task) {
+  Runnable run(HookKind kind, Runnable task) {
     return threads.apply(kind, task);
   }
 
@@ -153,12 +155,12 @@ final class ReplicaHooks {
    * @param all whether to call the others after an exception; their exceptions are added as
    *     suppressed
    */
-  private void each(Hook hook, boolean all) throws Throwable {
+  private void each(HandlerHook hook, boolean all) throws Throwable {
     Throwable first = null;
     for (ReplicaHandler handler : handlers) {
       try {
         if (first == null || all) {
-          UnderLoader.call(
+          ContextClassLoaderScope.call(
               handler.getClass().getClassLoader(),
               () -> {
                 hook.call(handler);

@@ -33,7 +33,7 @@ public final class ReplicaHost implements ReplicaDirectory {
   private final ReplicaLimits limits;
   private final LedgerLimits ledgerLimits;
 
-  private final LookWheel wheel = new LookWheel();
+  private final HealthCheckWheel wheel = new HealthCheckWheel();
 
   /** Age of a task, in nanoseconds, from which its loop counts as stuck and is not awaited. */
   static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -73,7 +73,7 @@ public final class ReplicaHost implements ReplicaDirectory {
    *     factory or a hook, or with a {@link java.util.concurrent.TimeoutException}
    * @param over completes when no user code of the start runs any longer, which may be later
    */
-  public record Starting(Replica replica, Future<Replica> running, Future<Void> over) {}
+  public record StartingReplica(Replica replica, Future<Replica> running, Future<Void> over) {}
 
   /**
    * Starts a replica: creates the handlers and runs their hooks off the loop, then accepts
@@ -81,20 +81,20 @@ public final class ReplicaHost implements ReplicaDirectory {
    *
    * @param seats one seat, or one per loop for a spread replica; the first loop is its address
    */
-  public Starting begin(ReplicaSpec spec, List<ReplicaSeat> seats) {
+  public StartingReplica begin(ReplicaSpec spec, List<ReplicaLoopBinding> seats) {
     if (seats.isEmpty()) {
       throw new IllegalArgumentException("seats: 0 (expected: >= 1)");
     }
-    List<ReplicaSeat> seated = List.copyOf(seats);
+    List<ReplicaLoopBinding> seated = List.copyOf(seats);
     Replica replica = place(spec, seated);
     ReplicaStart start = new ReplicaStart(spec, seated, replica, instance, ports);
     replica.starts(start);
     wheel.touch(replica);
     start.queue();
-    return new Starting(replica, start.running.future(), start.over.future());
+    return new StartingReplica(replica, start.running.future(), start.over.future());
   }
 
-  private synchronized Replica place(ReplicaSpec spec, List<ReplicaSeat> seats) {
+  private synchronized Replica place(ReplicaSpec spec, List<ReplicaLoopBinding> seats) {
     @Nullable Replica[] before = replicas;
     int free = Arrays.asList(before).indexOf(null);
     int ordinal = free < 0 ? before.length : free;

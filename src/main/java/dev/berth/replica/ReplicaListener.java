@@ -7,20 +7,20 @@ public interface ReplicaListener {
   ReplicaListener NONE = (replica, state) -> {};
 
   /** Called after the replica entered a new state. */
-  void changed(Replica replica, ReplicaState state);
+  void onStateChanged(Replica replica, ReplicaState state);
 
   /**
    * Called when user code failed a request by an exception that is not a {@code BerthException}.
    * The caller's error hides the cause.
    */
-  default void handlerFailed(Replica replica, Throwable cause) {}
+  default void onHandlerFailed(Replica replica, Throwable cause) {}
 
   /**
    * Called when a replica's start waits for a thread, and when it has one.
    *
    * @param reason one line for operators, repeated while the start waits; empty after the wait
    */
-  default void startWaits(Replica replica, String reason) {}
+  default void onStartWaits(Replica replica, String reason) {}
 
   /**
    * Called when a replica's recent requests all failed, and when one succeeds again.
@@ -28,5 +28,5 @@ public interface ReplicaListener {
    * @param suspect true while requests fail, for which the call is repeated
    * @param reason one line for operators; empty when not suspected
    */
-  default void suspected(Replica replica, boolean suspect, String reason) {}
+  default void onSuspected(Replica replica, boolean suspect, String reason) {}
 }

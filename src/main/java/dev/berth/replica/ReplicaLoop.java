@@ -29,7 +29,7 @@ import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots;
-import dev.berth.stream.StreamLedger;
+import dev.berth.stream.StreamMemoryBudget;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -53,7 +53,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Over 500 lines: each message changes the tables of replicas, routers and requests together,
  * and they have one owner. State that outlasts a message is separate: {@link Invocation}, {@link
- * RouterPeer}, {@link RefusedRouters}.
+ * RouterSession}, {@link RemoteWaiters}.
  */
 public final class ReplicaLoop {
   /** Interval between calls of {@link #tick}, in nanoseconds. */
@@ -73,14 +73,15 @@ public final class ReplicaLoop {
   final LoopDependencies ports; // thread-safe
   private final long originNanos; // origin of moments, so that they compare by <
   final ReplicaLimits limits;
-  final BodyBounds bodyBounds;
-  final StreamLedger streams;
+  final BodyMemoryLimits bodyBounds;
+  final StreamMemoryBudget streams;
 
-  private @Nullable HostedReplica[] hosted = new HostedReplica[8]; // by ordinal
-  private @Nullable RouterPeer[] ownPeers = new RouterPeer[4]; // by loop index of this instance
-  private final Map<RouterAddress, RouterPeer> peers =
+  private @Nullable LoopReplica[] hosted = new LoopReplica[8]; // by ordinal
+  private @Nullable RouterSession[] ownPeers =
+      new RouterSession[4]; // by loop index of this instance
+  private final Map<RouterAddress, RouterSession> peers =
       new ConcurrentHashMap<>(); // keys: read by any thread
-  private @Nullable RouterPeer lastPeer;
+  private @Nullable RouterSession lastPeer;
   private @Nullable Invocation first; // of the list of running requests
   private long earliest = InvocationContext.NEVER; // at most the earliest dueAt
   private final ArrayList<Invocation> due = new ArrayList<>();
@@ -104,8 +105,8 @@ public final class ReplicaLoop {
       InstanceDependencies instance,
       int index,
       ReplicaLimits limits,
-      BodyBounds bodyBounds,
-      StreamLedger streams) {
+      BodyMemoryLimits bodyBounds,
+      StreamMemoryBudget streams) {
     this.node = instance.node();
     this.index = index;
     this.ports = instance.loops().get(index);
@@ -145,7 +146,7 @@ public final class ReplicaLoop {
   }
 
   private void onCall(CallRequest message) {
-    HostedReplica host = find(message.target());
+    LoopReplica host = find(message.target());
     if (host == null) {
       refuse(message, addressRefusal(message.target()), LoadReport.NONE);
       return;
@@ -157,7 +158,7 @@ public final class ReplicaLoop {
       refuse(message, Refusal.UNKNOWN_TOKEN, host.replica.load());
       return;
     }
-    RouterPeer peer = peer(message.source());
+    RouterSession peer = peer(message.source());
     Invocation before = peer == null ? null : peer.find(message.callId());
     if (before != null && before.attempt.equals(message.attempt())) {
       duplicates.increment();
@@ -187,7 +188,7 @@ public final class ReplicaLoop {
    * Accepts a request atomically with its slot. Precedes every other check, because only the slots
    * recognise a repeated attempt, which must never receive a "did not run".
    */
-  private static @Nullable Refusal takeSlot(HostedReplica host, CallRequest message) {
+  private static @Nullable Refusal takeSlot(LoopReplica host, CallRequest message) {
     Slots slots = host.replica.slots();
     if (host.stopped) {
       Refusal refusal = slots.tryAcquire(message.attempt()); // never granted: the replica drains
@@ -206,17 +207,17 @@ public final class ReplicaLoop {
 
   /** Returns the reason why a request with a slot still cannot run; null when it can. */
   private static @Nullable Refusal unfit(
-      HostedReplica host, @Nullable RouterPeer peer, CallRequest message) {
+      LoopReplica host, @Nullable RouterSession peer, CallRequest message) {
     if (host.stopped) {
       return Refusal.UNKNOWN_REPLICA;
     }
     if (message.deadlineMicros() == 0 || message.acceptMicros() == 0) {
       return Refusal.TOO_LATE;
     }
-    return peer == null || !RouterPeer.hasPlace(message.callId()) ? Refusal.OVERLOADED : null;
+    return peer == null || !RouterSession.hasPlace(message.callId()) ? Refusal.OVERLOADED : null;
   }
 
-  private void run(HostedReplica host, RouterPeer peer, CallRequest message) {
+  private void run(LoopReplica host, RouterSession peer, CallRequest message) {
     long now = now();
     long deadline =
         message.deadlineMicros() < 0
@@ -268,7 +269,7 @@ public final class ReplicaLoop {
 
   /** Prevents an attempt that has not arrived; a running one continues. */
   private void onRecall(RecallCall message) {
-    HostedReplica host = find(message.target());
+    LoopReplica host = find(message.target());
     long load = host == null ? LoadReport.NONE : host.replica.load();
     Invocation invocation = running(message.source(), message.callId());
     if (invocation != null && invocation.attempt.equals(message.attempt())) {
@@ -302,14 +303,14 @@ public final class ReplicaLoop {
       }
       return;
     }
-    HostedReplica host = find(message.target());
+    LoopReplica host = find(message.target());
     if (host != null) {
       host.replica.slots().release(message.attempt()); // prevents a request that arrives late
     }
   }
 
   private void onReserve(ReserveSlot message) {
-    HostedReplica host = find(message.target());
+    LoopReplica host = find(message.target());
     if (host == null || host.stopped) {
       refuse(message, addressRefusal(message.target()), LoadReport.NONE);
       return;
@@ -318,7 +319,7 @@ public final class ReplicaLoop {
       refuse(message, Refusal.TOO_LATE, host.replica.load());
       return;
     }
-    RouterPeer peer = peer(message.source());
+    RouterSession peer = peer(message.source());
     if (peer != null) { // else its leases end only by expiry if it is lost
       peer.incarnation = message.attempt().incarnation();
     }
@@ -336,7 +337,7 @@ public final class ReplicaLoop {
   }
 
   private void onRelease(ReleaseSlot message) {
-    HostedReplica host = find(message.target());
+    LoopReplica host = find(message.target());
     if (host != null) {
       host.replica.slots().release(message.attempt());
     }
@@ -345,7 +346,7 @@ public final class ReplicaLoop {
   }
 
   private void onRenew(RenewLease message) {
-    HostedReplica host = find(message.target());
+    LoopReplica host = find(message.target());
     if (host == null || host.stopped) {
       refuse(message, addressRefusal(message.target()), LoadReport.NONE);
       return;
@@ -373,7 +374,7 @@ public final class ReplicaLoop {
         new SlotReserved(message.callId(), attempt, message.target(), token, micros, slots.load()));
   }
 
-  private void refuse(HostedReplica host, ToReplica message, Refusal reason, long waitedMicros) {
+  private void refuse(LoopReplica host, ToReplica message, Refusal reason, long waitedMicros) {
     refuse(message, reason, host.replica.load());
     RouterAddress to = message.source();
     if (reason == Refusal.FULL && !node.equals(to.node())) { // local routers observe the slots
@@ -383,29 +384,29 @@ public final class ReplicaLoop {
 
   // --- tables ---
 
-  private @Nullable HostedReplica find(ReplicaAddress target) {
-    HostedReplica host = at(target.ordinal());
+  private @Nullable LoopReplica find(ReplicaAddress target) {
+    LoopReplica host = at(target.ordinal());
     return host != null && host.replica.epoch() == target.epoch() ? host : null;
   }
 
-  private @Nullable HostedReplica at(int ordinal) {
+  private @Nullable LoopReplica at(int ordinal) {
     return ordinal >= 0 && ordinal < hosted.length ? hosted[ordinal] : null;
   }
 
   private Refusal addressRefusal(ReplicaAddress target) {
-    HostedReplica host = at(target.ordinal());
+    LoopReplica host = at(target.ordinal());
     return host == null || host.replica.epoch() == target.epoch()
         ? Refusal.UNKNOWN_REPLICA
         : Refusal.FOREIGN_EPOCH;
   }
 
   private @Nullable Invocation running(RouterAddress source, long callId) {
-    RouterPeer peer = knownPeer(source);
+    RouterSession peer = knownPeer(source);
     return peer == null ? null : peer.find(callId);
   }
 
-  private @Nullable RouterPeer knownPeer(RouterAddress source) {
-    RouterPeer last = lastPeer;
+  private @Nullable RouterSession knownPeer(RouterAddress source) {
+    RouterSession last = lastPeer;
     if (last != null && last.address.equals(source)) {
       return last;
     }
@@ -420,8 +421,8 @@ public final class ReplicaLoop {
   }
 
   /** Returns the table of a router; null when the maximum of tables is reached. */
-  private @Nullable RouterPeer peer(RouterAddress source) {
-    RouterPeer known = knownPeer(source);
+  private @Nullable RouterSession peer(RouterAddress source) {
+    RouterSession known = knownPeer(source);
     if (known == null) {
       known = newPeer(source);
     }
@@ -431,8 +432,8 @@ public final class ReplicaLoop {
     return known;
   }
 
-  private @Nullable RouterPeer newPeer(RouterAddress source) {
-    RouterPeer fresh = new RouterPeer(source, !isOwn(source));
+  private @Nullable RouterSession newPeer(RouterAddress source) {
+    RouterSession fresh = new RouterSession(source, !isOwn(source));
     if (isOwn(source)) {
       if (source.loop() >= ownPeers.length) {
         ownPeers = Arrays.copyOf(ownPeers, source.loop() + 1);
@@ -442,7 +443,7 @@ public final class ReplicaLoop {
     }
     if (peers.size() >= MAX_PEERS) {
       lastPeer = null; // it may be removed below
-      if (!peers.values().removeIf(RouterPeer::isEmpty)) {
+      if (!peers.values().removeIf(RouterSession::isEmpty)) {
         return null;
       }
     }
@@ -523,7 +524,7 @@ public final class ReplicaLoop {
   // --- operations of the instance ---
 
   /** Accepts requests for this replica. */
-  void host(HostedReplica host) {
+  void host(LoopReplica host) {
     assert isHere();
     int ordinal = host.replica.ordinal();
     if (ordinal >= hosted.length) {
@@ -533,7 +534,7 @@ public final class ReplicaLoop {
   }
 
   /** Removes a stopped replica after its retention time. */
-  void unhost(HostedReplica host) {
+  void unhost(LoopReplica host) {
     assert isHere();
     if (at(host.replica.ordinal()) == host) {
       hosted[host.replica.ordinal()] = null;
@@ -541,7 +542,7 @@ public final class ReplicaLoop {
   }
 
   /** Ends the requests of a replica: their callers receive an unknown outcome. */
-  void kill(HostedReplica host) {
+  void kill(LoopReplica host) {
     assert isHere();
     host.retire();
     running().stream().filter(each -> each.host == host).forEach(Invocation::kill);
@@ -571,12 +572,12 @@ public final class ReplicaLoop {
         });
   }
 
-  private boolean forget(RouterPeer peer) {
+  private boolean forget(RouterSession peer) {
     replicas().forEach(each -> each.slots.releaseOf(peer.incarnation));
     return true;
   }
 
-  private Stream<ServedReplica> replicas() {
+  private Stream<ReplicaRuntime> replicas() {
     return Stream.of(hosted).flatMap(Stream::ofNullable).map(host -> host.replica);
   }
 
@@ -609,13 +610,13 @@ public final class ReplicaLoop {
    * Returns whether a response larger than a message may be sent as one, as messages within an
    * instance are not copied. On success its bytes are counted until its router releases them.
    */
-  boolean tryCarry(RouterPeer to, int bytes) {
+  boolean tryCarry(RouterSession to, int bytes) {
     return node.equals(to.address.node()) && streams.tryCarry(bytes);
   }
 
   /** Sends the end of a request without a whole response, and retries until its link accepts it. */
-  void sendLast(RouterPeer to, BusMessage.Answer word) {
-    to.ended(word);
+  void sendLast(RouterSession to, BusMessage.Answer word) {
+    to.recordEnd(word);
     if (send(to, word) == SendResult.NOT_NOW) {
       leaving.add(() -> send(to, word) != SendResult.NOT_NOW);
     }
@@ -623,7 +624,7 @@ public final class ReplicaLoop {
 
   /** Resends the recorded end of a call to its router. Returns false when none is recorded. */
   private boolean repeatLastWord(RouterAddress source, long callId) {
-    RouterPeer peer = knownPeer(source);
+    RouterSession peer = knownPeer(source);
     BusMessage word = peer == null ? null : peer.lastWord(callId);
     if (word != null) {
       send(source, word);
@@ -652,7 +653,7 @@ public final class ReplicaLoop {
     ports.bus().send(to.node(), to.busAddress(), message);
   }
 
-  SendResult send(RouterPeer to, BusMessage message) {
+  SendResult send(RouterSession to, BusMessage message) {
     return ports.bus().send(to.address.node(), to.busAddress, message);
   }
 

@@ -7,8 +7,8 @@ import dev.berth.api.ReplicaContext;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.api.ReplicaMeters;
 import dev.berth.protocol.port.InstanceDependencies;
-import dev.berth.replica.hooks.HookThreads.Kind;
-import dev.berth.replica.hooks.UserCall;
+import dev.berth.replica.hooks.HookThreads.HookKind;
+import dev.berth.replica.hooks.InterruptibleCall;
 import dev.berth.replica.threads.HandlerThreads;
 import io.vertx.core.Promise;
 import java.time.Instant;
@@ -47,7 +47,7 @@ final class ReplicaStart {
   private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final ReplicaSpec spec;
-  private final List<ReplicaSeat> seats;
+  private final List<ReplicaLoopBinding> seats;
   private final Replica replica;
   private final HandlerPorts ports;
   private final LongSupplier nanoClock;
@@ -60,7 +60,8 @@ final class ReplicaStart {
   /** Completes when no user code of the start runs any longer; never fails. */
   final Promise<Void> over = Promise.promise();
 
-  private final UserCall call = new UserCall(); // all hooks of the start, except stop hooks
+  private final InterruptibleCall call =
+      new InterruptibleCall(); // all hooks of the start, except stop hooks
   private @Nullable HandlerThreads workers; // of blocking handlers
   private volatile String doing = "being created";
   private volatile Runnable takeBack = () -> {};
@@ -73,7 +74,7 @@ final class ReplicaStart {
 
   ReplicaStart(
       ReplicaSpec spec,
-      List<ReplicaSeat> seats,
+      List<ReplicaLoopBinding> seats,
       Replica replica,
       InstanceDependencies instance,
       HandlerPorts ports) {
@@ -90,7 +91,7 @@ final class ReplicaStart {
   /** Queues the start for a thread. */
   void queue() {
     try {
-      takeBack = replica.hooks.run(Kind.START, this::work);
+      takeBack = replica.hooks.run(HookKind.START, this::work);
     } catch (RejectedExecutionException noThread) {
       fail(noThread);
       over.complete();
@@ -98,7 +99,7 @@ final class ReplicaStart {
   }
 
   private void work() {
-    List<HostedReplica> parts = new ArrayList<>(seats.size());
+    List<LoopReplica> parts = new ArrayList<>(seats.size());
     Throwable thrown = call.run(nanoClock.getAsLong(), () -> make(parts));
     if (thrown == null) {
       over.tryComplete();
@@ -123,9 +124,9 @@ final class ReplicaStart {
   }
 
   /** Runs user code until the replica can accept requests, or the start is abandoned. */
-  private void make(List<HostedReplica> parts) throws Throwable {
+  private void make(List<LoopReplica> parts) throws Throwable {
     replica.lookSoon(); // its timeout runs
-    for (ReplicaSeat seat : seats) {
+    for (ReplicaLoopBinding seat : seats) {
       parts.add(part(seat));
       call.requireWanted();
     }
@@ -153,8 +154,8 @@ final class ReplicaStart {
     }
   }
 
-  private HostedReplica part(ReplicaSeat seat) throws Exception {
-    KnownHandles handles = new KnownHandles(seat.handles());
+  private LoopReplica part(ReplicaLoopBinding seat) throws Exception {
+    HandleCache handles = new HandleCache(seat.handles());
     ReplicaHandler handler =
         Objects.requireNonNull(
             spec.factory()
@@ -177,13 +178,13 @@ final class ReplicaStart {
                     invoker(
                         Objects.requireNonNull(
                             method, () -> "method " + name + ": null (expected: a handler)"))));
-    return new HostedReplica(replica, seat.loop(), invoker(handler), Map.copyOf(methods), handles);
+    return new LoopReplica(replica, seat.loop(), invoker(handler), Map.copyOf(methods), handles);
   }
 
   private HandlerInvoker invoker(ReplicaHandler handler) {
     if (handler instanceof BlockingHandler && workers == null) {
       String application = spec.deployment().application();
-      HandlerThreads.Factory threads = ports.threads();
+      HandlerThreads.HandlerThreadsFactory threads = ports.threads();
       workers =
           threads.create(application, spec.replicaId(), spec.maxOngoing(), spec.virtualThreads());
     }
@@ -231,7 +232,7 @@ final class ReplicaStart {
   }
 
   private void sayThatItWaits(long now) {
-    String lost = ports.hooks().lost(spec.deployment().application());
+    String lost = ports.hooks().blockedReason(spec.deployment().application());
     String waits =
         "waiting for a start thread since " + queuedAt + (lost.isEmpty() ? "" : ": " + lost);
     if (!waits.equals(said) || now - saidNanos >= SAY_NANOS) { // repeated for a new controller
@@ -242,7 +243,7 @@ final class ReplicaStart {
   private void say(String waits, long now) {
     said = waits;
     saidNanos = now;
-    ports.listener().startWaits(replica, waits);
+    ports.listener().onStartWaits(replica, waits);
   }
 
   /** Fails the start and interrupts its running hook, whose outcome is ignored. */
@@ -267,7 +268,7 @@ final class ReplicaStart {
       Map<String, Object> userConfig,
       int maxOngoingRequests,
       ReplicaMeters meters,
-      KnownHandles handles)
+      HandleCache handles)
       implements ReplicaContext {
     @Override
     public DeploymentHandle handle(String deployment) {

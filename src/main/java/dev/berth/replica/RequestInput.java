@@ -1,8 +1,8 @@
 package dev.berth.replica;
 
 import dev.berth.api.BerthException;
+import dev.berth.stream.InboundChunkQueue;
 import dev.berth.stream.InboundStream;
-import dev.berth.stream.WaitingPieces;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.io.InputStream;
@@ -20,11 +20,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class RequestInput extends InputStream {
   private final InboundStream stream;
-  private final InboundStream.Owner owner;
+  private final InboundStream.InboundStreamOwner owner;
   // parks a virtual thread without its carrier
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final WaitingPieces pieces = new WaitingPieces();
+  private final InboundChunkQueue pieces = new InboundChunkQueue();
   private @Nullable Throwable failure;
   private boolean ended;
   private boolean closed;
@@ -32,7 +32,7 @@ final class RequestInput extends InputStream {
   private int position; // in the first chunk
 
   /** Creates the input. Confined to the loop. */
-  RequestInput(InboundStream stream, InboundStream.Owner owner) {
+  RequestInput(InboundStream stream, InboundStream.InboundStreamOwner owner) {
     this.stream = stream;
     this.owner = owner;
     stream.creditByReader();
@@ -101,7 +101,7 @@ final class RequestInput extends InputStream {
     }
     if (taken > 0) {
       int all = taken;
-      owner.run(() -> stream.taken(all));
+      owner.run(() -> stream.onConsumed(all));
     }
     return size;
   }

@@ -1,7 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.api.RequestContext;
-import dev.berth.replica.log.WorkFields;
+import dev.berth.replica.log.RequestLogFields;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.Marker;
@@ -29,7 +29,7 @@ final class RequestLogger extends AbstractLogger {
   @Override
   public LoggingEventBuilder makeLoggingEventBuilder(Level level) {
     LoggingEventBuilder line = log.makeLoggingEventBuilder(level);
-    WorkFields.of(request, line::addKeyValue);
+    RequestLogFields.of(request, line::addKeyValue);
     return line;
   }
 

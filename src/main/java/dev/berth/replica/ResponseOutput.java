@@ -37,7 +37,7 @@ final class ResponseOutput extends OutputStream implements Response.Producer {
   }
 
   /** Releases a thread that waits for a response which will never start. */
-  void settled() {
+  void onSettled() {
     if (!opened.isDone()) {
       opened.completeExceptionally(cancelled());
     }
@@ -90,7 +90,7 @@ final class ResponseOutput extends OutputStream implements Response.Producer {
     int left = length;
     while (left > 0) {
       if (buffered == 0 && left >= BUFFER_BYTES) {
-        int size = Math.min(left, BodyBounds.MAX_FRAME_BYTES);
+        int size = Math.min(left, BodyMemoryLimits.MAX_FRAME_BYTES);
         send(Buffer.buffer(size).appendBytes(from, at, size));
         at += size;
         left -= size;

@@ -5,7 +5,7 @@ import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.StreamFrame;
-import dev.berth.stream.UnsentPieces;
+import dev.berth.stream.OutboundChunkQueue;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -32,9 +32,9 @@ final class ResponseStream implements ResponseWriter {
   static final int PIECE_OVERHEAD_BYTES = 64;
 
   /** Unsent bytes from which a relayed source is paused. */
-  private static final int RELAY_PAUSE_BYTES = BodyBounds.MAX_FRAME_BYTES;
+  private static final int RELAY_PAUSE_BYTES = BodyMemoryLimits.MAX_FRAME_BYTES;
 
-  private enum State {
+  private enum ResponseStreamState {
     OPEN,
     FINISHING,
     ENDED
@@ -49,10 +49,10 @@ final class ResponseStream implements ResponseWriter {
   private final AtomicLong charged = new AtomicLong(); // waiting bytes with overhead; thread-safe
   private final AtomicLong overflows = new AtomicLong();
 
-  private final UnsentPieces pieces = new UnsentPieces();
+  private final OutboundChunkQueue pieces = new OutboundChunkQueue();
   private final ArrayDeque<Promise<Void>> writers = new ArrayDeque<>(); // of each written chunk
   private int written; // leading writers whose chunk was sent, not yet notified
-  private State state = State.OPEN;
+  private ResponseStreamState state = ResponseStreamState.OPEN;
   private boolean headSent;
   private boolean flushPosted;
   private int length = CallResponse.UNKNOWN; // bytes of a whole body
@@ -107,10 +107,10 @@ final class ResponseStream implements ResponseWriter {
   }
 
   private void accept(Buffer data, @Nullable Promise<Void> done) {
-    if (state != State.OPEN) {
+    if (state != ResponseStreamState.OPEN) {
       charged.addAndGet(-charge(data));
       if (done != null) {
-        done.fail(gone());
+        done.fail(endedException());
       }
       return;
     }
@@ -118,13 +118,13 @@ final class ResponseStream implements ResponseWriter {
     if (done != null) {
       writers.add(done);
     }
-    if (pieces.bytes() >= BodyBounds.MAX_FRAME_BYTES) {
+    if (pieces.bytes() >= BodyMemoryLimits.MAX_FRAME_BYTES) {
       emit(); // full frames need not wait for the end of the tick; their writers are notified there
     }
     postFlush();
   }
 
-  private static BerthException gone() {
+  private static BerthException endedException() {
     return new BerthException.Cancelled("stream: ended (expected: an open stream)");
   }
 
@@ -162,10 +162,10 @@ final class ResponseStream implements ResponseWriter {
   private void relayPiece(Response.Body.Received received, Buffer piece) {
     charged.addAndGet(charge(piece));
     accept(piece, null);
-    if (state != State.OPEN) {
+    if (state != ResponseStreamState.OPEN) {
       return;
     }
-    if (charged.get() > bufferBytes + (long) BodyBounds.MAX_FRAME_BYTES) {
+    if (charged.get() > bufferBytes + (long) BodyMemoryLimits.MAX_FRAME_BYTES) {
       breakOff(
           BerthException.Kind.HANDLER_FAILED,
           "stream_buffer_bytes: over " + bufferBytes + " unsent (expected: a source that pauses)");
@@ -182,8 +182,8 @@ final class ResponseStream implements ResponseWriter {
 
   /** Marks the body as complete: the rest is sent, and the last frame carries the end. */
   void finish() {
-    if (state == State.OPEN) {
-      state = State.FINISHING;
+    if (state == ResponseStreamState.OPEN) {
+      state = ResponseStreamState.FINISHING;
       if (!flushPosted) {
         emit();
       }
@@ -192,7 +192,7 @@ final class ResponseStream implements ResponseWriter {
 
   /** Sends the head unless it was sent. */
   void open() {
-    if (state != State.ENDED && !headSent) {
+    if (state != ResponseStreamState.ENDED && !headSent) {
       emit();
     }
   }
@@ -213,7 +213,7 @@ final class ResponseStream implements ResponseWriter {
 
   /** Raises the total of bytes that the receiver accepts. */
   void credit(long newLimit) {
-    if (state == State.ENDED || newLimit <= limit) {
+    if (state == ResponseStreamState.ENDED || newLimit <= limit) {
       return;
     }
     limit = newLimit;
@@ -225,10 +225,12 @@ final class ResponseStream implements ResponseWriter {
   /** Sends the bytes that credit allows. The state is consistent before each send. */
   private void emit() {
     retryAt = InvocationContext.NEVER;
-    if (state == State.ENDED) {
+    if (state == ResponseStreamState.ENDED) {
       return; // ended before this flush ran
     }
-    if (!headSent && state == State.FINISHING && pieces.bytes() <= BodyBounds.MAX_FRAME_BYTES) {
+    if (!headSent
+        && state == ResponseStreamState.FINISHING
+        && pieces.bytes() <= BodyMemoryLimits.MAX_FRAME_BYTES) {
       sendTogether();
       return;
     }
@@ -238,8 +240,9 @@ final class ResponseStream implements ResponseWriter {
     }
     drop(0); // empty leading chunks need no frame
     while (pieces.bytes() > 0 && sent < limit) {
-      int size = (int) Math.min(pieces.bytes(), Math.min(limit - sent, BodyBounds.MAX_FRAME_BYTES));
-      boolean last = state == State.FINISHING && size == pieces.bytes();
+      int size =
+          (int) Math.min(pieces.bytes(), Math.min(limit - sent, BodyMemoryLimits.MAX_FRAME_BYTES));
+      boolean last = state == ResponseStreamState.FINISHING && size == pieces.bytes();
       if (last) {
         invocation.settleSlot(); // first, so that the frame reports the slot as free
       }
@@ -257,7 +260,7 @@ final class ResponseStream implements ResponseWriter {
     }
     if (pieces.bytes() > 0) {
       block(false);
-    } else if (state == State.FINISHING) {
+    } else if (state == ResponseStreamState.FINISHING) {
       invocation.settleSlot();
       if (send(Buffer.buffer(0), true)) {
         end();
@@ -316,7 +319,7 @@ final class ResponseStream implements ResponseWriter {
   }
 
   private void end() {
-    state = State.ENDED;
+    state = ResponseStreamState.ENDED;
     account(0);
     postTelling();
     invocation.end();
@@ -344,7 +347,7 @@ final class ResponseStream implements ResponseWriter {
     Response.Body.Received source = relayed;
     if (source != null
         && relayPaused
-        && state == State.OPEN
+        && state == ResponseStreamState.OPEN
         && pieces.bytes() < RELAY_PAUSE_BYTES) {
       relayPaused = false;
       source.stream().resume();
@@ -365,18 +368,18 @@ final class ResponseStream implements ResponseWriter {
    * @return next of these times on the loop's clock
    */
   long due(long now) {
-    if (state != State.ENDED && retryAt <= now) {
+    if (state != ResponseStreamState.ENDED && retryAt <= now) {
       emit();
       tellWriters();
     }
-    if (state != State.ENDED && idleAt <= now) {
+    if (state != ResponseStreamState.ENDED && idleAt <= now) {
       breakOff(
           BerthException.Kind.TIMEOUT,
           "stream_idle_timeout_s: no credit in "
               + idleTimeoutNanos / 1_000_000
               + " ms (expected: a receiver that reads)");
     }
-    return state == State.ENDED ? InvocationContext.NEVER : Math.min(idleAt, retryAt);
+    return state == ResponseStreamState.ENDED ? InvocationContext.NEVER : Math.min(idleAt, retryAt);
   }
 
   /** Breaks off the response: notifies the receiver and cancels the producer. */
@@ -387,10 +390,10 @@ final class ResponseStream implements ResponseWriter {
 
   /** Ends the stream without a message to the receiver. */
   void abandon() {
-    if (state == State.ENDED) {
+    if (state == ResponseStreamState.ENDED) {
       return;
     }
-    state = State.ENDED;
+    state = ResponseStreamState.ENDED;
     int sentBefore = written;
     drop((int) pieces.bytes());
     written = sentBefore;
@@ -399,7 +402,7 @@ final class ResponseStream implements ResponseWriter {
       if (place < written) {
         writers.add(done); // sent ones, in order; the others fail
       } else {
-        loop.execute(() -> done.tryFail(gone()));
+        loop.execute(() -> done.tryFail(endedException()));
       }
     }
     account(0);

@@ -2,7 +2,7 @@ package dev.berth.routing;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Request;
-import dev.berth.stream.UnsentPieces;
+import dev.berth.stream.OutboundChunkQueue;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
 import org.jspecify.annotations.Nullable;
@@ -30,7 +30,7 @@ final class OutgoingBody implements Runnable {
   private final Buffer first;
   private final @Nullable ReadStream<Buffer> source; // null if the whole body is buffered here
   final int heldBytes;
-  private final UnsentPieces pieces = new UnsentPieces();
+  private final OutboundChunkQueue pieces = new OutboundChunkQueue();
   private long limit; // total bytes that may be sent
   private long sent; // total bytes sent
   private int sequence;

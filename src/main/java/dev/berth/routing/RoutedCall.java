@@ -493,7 +493,7 @@ public final class RoutedCall extends SlotRequest {
   private void allArrived(InboundStream body, int lastBytes) {
     if (body.isCreditedByReader()) {
       streamWindow().arrived(lastBytes);
-      streamWindow().ended();
+      streamWindow().onEnded();
     } else {
       streamWindow().close();
     }

@@ -12,7 +12,7 @@ import dev.berth.protocol.port.SendResult;
 import dev.berth.routing.explain.ExplainLoop;
 import dev.berth.routing.slots.InstanceQueueLimits;
 import dev.berth.routing.slots.RoutedReplica;
-import dev.berth.stream.StreamLedger;
+import dev.berth.stream.StreamMemoryBudget;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -48,7 +48,7 @@ public final class RouterLoop {
   private final String requestIdPrefix;
   private long attempts;
   private long requestIds;
-  public final StreamLedger streams;
+  public final StreamMemoryBudget streams;
   private final long mostFirstCredits;
   private int firstCredits; // granted with requests that have no reply yet
 
@@ -73,7 +73,7 @@ public final class RouterLoop {
     this.ring = new DeadlineRing(ports.nanoClock().getAsLong());
     this.cancelled = new CancelledCalls(this);
     this.streams = routers.bounds.streams;
-    this.mostFirstCredits = streams.boundBytes() / routers.loops() / StreamLedger.FIRST_BYTES;
+    this.mostFirstCredits = streams.boundBytes() / routers.loops() / StreamMemoryBudget.FIRST_BYTES;
     this.requestIdPrefix = Long.toHexString(incarnation) + "-" + index + "-";
   }
 
@@ -205,7 +205,7 @@ public final class RouterLoop {
       return 0;
     }
     firstCredits++;
-    return StreamLedger.FIRST_BYTES;
+    return StreamMemoryBudget.FIRST_BYTES;
   }
 
   void firstCreditAnswered(int bytes) {

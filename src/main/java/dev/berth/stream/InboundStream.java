@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class InboundStream implements ReadStream<Buffer> {
   /** Owner of the body. */
-  public interface Owner {
+  public interface InboundStreamOwner {
     /** Runs an action on the owner's loop, at once if the caller is on it. Thread-safe. */
     void run(Runnable action);
 
@@ -31,7 +31,7 @@ public final class InboundStream implements ReadStream<Buffer> {
   }
 
   /** Result of a received frame. */
-  public enum Arrival {
+  public enum FrameArrival {
     TAKEN,
     DUPLICATE,
     LAST,
@@ -41,11 +41,11 @@ public final class InboundStream implements ReadStream<Buffer> {
     EXCESS
   }
 
-  private final Owner owner;
+  private final InboundStreamOwner owner;
   private final int windowBytes;
   private final @Nullable StreamWindow window; // of a response; it grants the credit
   private final long length; // bytes of the whole body; -1 when unknown
-  private final WaitingPieces waiting = new WaitingPieces();
+  private final InboundChunkQueue waiting = new InboundChunkQueue();
   private int expected; // sequence number of the next frame
   private long granted; // total of bytes allowed for a request's body
   private long came; // total of bytes received
@@ -64,7 +64,7 @@ public final class InboundStream implements ReadStream<Buffer> {
    * @param windowBytes maximum of bytes in flight; credit is granted after the reader took half of
    *     it
    */
-  public InboundStream(int windowBytes, Owner owner) {
+  public InboundStream(int windowBytes, InboundStreamOwner owner) {
     this(windowBytes, null, -1, owner);
   }
 
@@ -73,11 +73,12 @@ public final class InboundStream implements ReadStream<Buffer> {
    *
    * @param length bytes of the whole body; -1 when unknown
    */
-  public InboundStream(StreamWindow window, long length, Owner owner) {
+  public InboundStream(StreamWindow window, long length, InboundStreamOwner owner) {
     this(0, window, length, owner);
   }
 
-  private InboundStream(int windowBytes, @Nullable StreamWindow window, long length, Owner owner) {
+  private InboundStream(
+      int windowBytes, @Nullable StreamWindow window, long length, InboundStreamOwner owner) {
     this.windowBytes = windowBytes;
     this.window = window;
     this.length = length;
@@ -110,20 +111,20 @@ public final class InboundStream implements ReadStream<Buffer> {
   }
 
   /** Receives a frame; {@link #deliver} then passes it on as far as the reader requested. */
-  public Arrival frame(int sequence, Buffer data, boolean last) {
+  public FrameArrival frame(int sequence, Buffer data, boolean last) {
     if (sequence != expected || ended) {
-      return sequence - expected < 0 || ended ? Arrival.DUPLICATE : Arrival.GAP;
+      return sequence - expected < 0 || ended ? FrameArrival.DUPLICATE : FrameArrival.GAP;
     }
     came += data.length();
     if (came > (window == null ? granted : window.limit())) {
-      return Arrival.EXCESS;
+      return FrameArrival.EXCESS;
     }
     expected++;
     if (data.length() > 0 && failure == null) {
       waiting.add(data);
     }
     ended = last;
-    return ended ? Arrival.LAST : Arrival.TAKEN;
+    return ended ? FrameArrival.LAST : FrameArrival.TAKEN;
   }
 
   /** Ends the stream with a failure. No effect after the whole body was delivered. */
@@ -160,7 +161,7 @@ public final class InboundStream implements ReadStream<Buffer> {
     return demand > 0 && waiting.isEmpty() && !ended && failure == null;
   }
 
-  /** Grants credit only when the reader reports bytes by {@link #taken}, from now on. */
+  /** Grants credit only when the reader reports bytes by {@link #onConsumed}, from now on. */
   public void creditByReader() {
     readerCredits = true;
   }
@@ -185,7 +186,7 @@ public final class InboundStream implements ReadStream<Buffer> {
         Buffer piece = waiting.remove();
         demand -= demand == Long.MAX_VALUE ? 0 : 1;
         if (!readerCredits) {
-          taken(piece.length());
+          onConsumed(piece.length());
         }
         handler.handle(piece);
       }
@@ -215,9 +216,9 @@ public final class InboundStream implements ReadStream<Buffer> {
   }
 
   /** Records bytes that the reader has processed, and grants credit. */
-  public void taken(int bytes) {
+  public void onConsumed(int bytes) {
     if (window != null) {
-      window.took(bytes);
+      window.onConsumed(bytes);
       return;
     }
     uncredited += bytes;

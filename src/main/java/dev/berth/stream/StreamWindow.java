@@ -6,14 +6,14 @@ import java.util.function.LongConsumer;
 /**
  * Flow-control window of one streamed response: the bytes granted to its writer and not yet taken
  * by its reader. The window starts small, doubles after each whole window taken without a stall,
- * and halves when the instance's budget is tight. Confined to its loop, except {@link #granted}.
+ * and halves when the instance's budget is tight. Confined to its loop, except {@link #onGranted}.
  */
 public final class StreamWindow {
-  private final StreamLedger ledger;
+  private final StreamMemoryBudget ledger;
   private final int mostBytes;
   private final Executor loop;
   private final LongConsumer grant;
-  private int size = StreamLedger.FIRST_BYTES;
+  private int size = StreamMemoryBudget.FIRST_BYTES;
   private long limit; // total of bytes granted
   private long arrived; // total of bytes received
   private long taken; // total of bytes taken by the reader
@@ -31,7 +31,7 @@ public final class StreamWindow {
    * @param grant sends the writer the total of bytes that it may send
    */
   public StreamWindow(
-      StreamLedger ledger, int mostBytes, int firstBytes, Executor loop, LongConsumer grant) {
+      StreamMemoryBudget ledger, int mostBytes, int firstBytes, Executor loop, LongConsumer grant) {
     this.ledger = ledger;
     this.mostBytes = mostBytes;
     this.loop = loop;
@@ -56,14 +56,14 @@ public final class StreamWindow {
       }
     }
     if (waiting && underWay() == 0) {
-      ledger.hold(StreamLedger.LEAST_BYTES);
-      grant(StreamLedger.LEAST_BYTES);
+      ledger.hold(StreamMemoryBudget.MIN_WINDOW_BYTES);
+      grant(StreamMemoryBudget.MIN_WINDOW_BYTES);
     }
   }
 
   private void resize() {
     if (ledger.isTight()) {
-      size = Math.max(StreamLedger.FIRST_BYTES, size / 2);
+      size = Math.max(StreamMemoryBudget.FIRST_BYTES, size / 2);
     } else if (taken - resizedAt < size) {
       return;
     } else if (!stalled) {
@@ -79,7 +79,7 @@ public final class StreamWindow {
   }
 
   /** Records bytes taken by the reader. */
-  public void took(int bytes) {
+  public void onConsumed(int bytes) {
     if (!closed) {
       taken += bytes;
       ledger.release(bytes);
@@ -92,12 +92,12 @@ public final class StreamWindow {
     stalled = true;
   }
 
-  int wanted() {
+  int wantedBytes() {
     return wanted;
   }
 
   /** Makes the waiting grant, whose bytes the ledger has counted. Thread-safe. */
-  void granted() {
+  void onGranted() {
     loop.execute(
         () -> {
           waiting = false;
@@ -115,7 +115,7 @@ public final class StreamWindow {
   }
 
   /** Records that the whole body was received, and releases the unused grant. */
-  public void ended() {
+  public void onEnded() {
     if (!ended && !closed) {
       ended = true;
       leaveQueue();

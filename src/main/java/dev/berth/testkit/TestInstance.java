@@ -158,7 +158,7 @@ final class TestInstance {
             new AtomicLong(random.nextLong(1L << 32))::incrementAndGet,
             this::tell) {
           @Override
-          public void handlerFailed(Replica replica, Throwable cause) {
+          public void onHandlerFailed(Replica replica, Throwable cause) {
             thrown.add(replica.replicaId(), cause);
           }
         };

@@ -136,7 +136,7 @@ final class TestThreads implements HookThreads {
   // --- hooks ---
 
   @Override
-  public Runnable run(String application, Kind kind, Runnable task) {
+  public Runnable run(String application, HookKind kind, Runnable task) {
     String what =
         switch (kind) {
           case BUILD -> "build";

@@ -113,8 +113,8 @@ final class Unsettled {
     }
     add("instance: ", bounds.streams.bytes(), "byte", " of responses in flight");
     long bodies =
-        instance.plane.limits.bodies().windows().taken()
-            + instance.plane.limits.bodies().gathered().taken();
+        instance.plane.limits.bodies().windows().inUse()
+            + instance.plane.limits.bodies().gathered().inUse();
     add("instance: ", bodies, "byte", " of bodies of requests held");
   }
 

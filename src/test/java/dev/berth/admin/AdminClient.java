@@ -63,16 +63,19 @@ public final class AdminClient implements AutoCloseable {
   }
 
   AdminClient(Settings options, Areas areas) {
-    this(options, areas, AdminConnections.Limits.DEFAULT, Vertx.builder());
+    this(options, areas, AdminConnections.AdminConnectionLimits.DEFAULT, Vertx.builder());
   }
 
   /** Reads HTTP/1 as an instance does. */
-  AdminClient(Settings options, Areas areas, AdminConnections.Limits limits) {
+  AdminClient(Settings options, Areas areas, AdminConnections.AdminConnectionLimits limits) {
     this(options, areas, limits, IngressTransport.preferred().builder());
   }
 
   private AdminClient(
-      Settings options, Areas areas, AdminConnections.Limits limits, VertxBuilder builder) {
+      Settings options,
+      Areas areas,
+      AdminConnections.AdminConnectionLimits limits,
+      VertxBuilder builder) {
     vertx = builder.with(new VertxOptions().setEventLoopPoolSize(2)).build();
     AdminVerticle admin =
         new AdminVerticle(options.with(AdminOptions.PORT, 0), meters, areas.of(meters), limits);

@@ -3,7 +3,7 @@ package dev.berth.admin;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.admin.AdminConnections.Limits;
+import dev.berth.admin.AdminConnections.AdminConnectionLimits;
 import dev.berth.config.ServeConfig;
 import io.vertx.core.Promise;
 import io.vertx.ext.web.Router;
@@ -40,7 +40,7 @@ class AdminConnectionsIT {
         new AdminClient(
             ServeConfig.DEFAULTS,
             meters -> List.of(new HealthRoutes(meters), waits),
-            new Limits(connections, headMs, idleMs));
+            new AdminConnectionLimits(connections, headMs, idleMs));
   }
 
   private void mount(Router router) {

@@ -8,7 +8,7 @@ import org.junit.jupiter.params.provider.NullSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class HostGuardTest {
-  private final HostGuard onLoopback = new HostGuard("127.0.0.1", true);
+  private final HostHeaderFilter onLoopback = new HostHeaderFilter("127.0.0.1", true);
 
   @ParameterizedTest
   @NullSource
@@ -48,13 +48,13 @@ class HostGuardTest {
 
   @Test
   void theConfiguredNameIsAnswered() {
-    HostGuard guard = new HostGuard("admin.internal", true);
+    HostHeaderFilter guard = new HostHeaderFilter("admin.internal", true);
     assertThat(guard.allows("Admin.Internal:8265")).isTrue();
     assertThat(guard.allows("other.internal")).isFalse();
   }
 
   @Test
   void aServerForOthersAnswersEveryName() {
-    assertThat(new HostGuard("0.0.0.0", false).allows("evil.example")).isTrue();
+    assertThat(new HostHeaderFilter("0.0.0.0", false).allows("evil.example")).isTrue();
   }
 }

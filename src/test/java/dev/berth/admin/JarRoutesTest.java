@@ -3,7 +3,7 @@ package dev.berth.admin;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.admin.JarRoutes.Part;
+import dev.berth.admin.JarRoutes.ByteRange;
 import dev.berth.view.JarCatalog;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -83,14 +83,14 @@ class JarRoutesTest {
     "bytes=5-3, 5, 0",
   })
   void aRangeIsAPart(String range, long from, long length) {
-    assertThat(Part.of(range, 10)).isEqualTo(new Part(from, length));
+    assertThat(ByteRange.of(range, 10)).isEqualTo(new ByteRange(from, length));
   }
 
   @ParameterizedTest
   @CsvSource({"bytes=-", "bytes=1-2;4-5", "lines=1-2", "bytes=a-", "bytes=9999999999999999999-"})
   void whatIsNoSingleRangeIsAll(String range) {
-    assertThat(Part.of(range, 10)).isNull();
-    assertThat(Part.of(null, 10)).isNull();
+    assertThat(ByteRange.of(range, 10)).isNull();
+    assertThat(ByteRange.of(null, 10)).isNull();
   }
 
   @Test

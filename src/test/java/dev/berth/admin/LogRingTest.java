@@ -25,7 +25,7 @@ class LogRingTest {
     return new LogRing(lines, bytes, Instant.EPOCH);
   }
 
-  private static List<String> messages(LogRing.Page page) {
+  private static List<String> messages(LogRing.LogPage page) {
     return page.lines().stream().map(each -> each.line().message()).toList();
   }
 
@@ -41,18 +41,18 @@ class LogRingTest {
   void theOldestGoesForANewOneAndAReaderSeesHowManyItMissed() {
     LogRing ring = ringOf(3, "1", "2", "3", "4", "5");
 
-    LogRing.Page page = ring.after(1, 10, ALL);
+    LogRing.LogPage page = ring.after(1, 10, ALL);
     assertThat(messages(page)).containsExactly("3", "4", "5");
     assertThat(page.lost()).isEqualTo(1); // number 2
     assertThat(page.next()).isEqualTo(5);
-    assertThat(ring.after(5, 10, ALL)).isEqualTo(new LogRing.Page(List.of(), 5, 0));
+    assertThat(ring.after(5, 10, ALL)).isEqualTo(new LogRing.LogPage(List.of(), 5, 0));
   }
 
   @Test
   void aReaderWhoTakesFewGoesOnWhereItStopped() {
     LogRing ring = ringOf(9, "1", "2", "3", "4", "5");
 
-    LogRing.Page first = ring.after(0, 2, ALL);
+    LogRing.LogPage first = ring.after(0, 2, ALL);
     assertThat(messages(first)).containsExactly("1", "2");
     assertThat(messages(ring.after(first.next(), 9, ALL))).containsExactly("3", "4", "5");
   }
@@ -64,7 +64,7 @@ class LogRingTest {
     ring.add(line("l", "WARN", "second"));
     ring.add(line("l", "INFO", "third"));
 
-    LogRing.Page page = ring.last(1, new LogFilter(List.of(), List.of(), List.of(), "WARN"));
+    LogRing.LogPage page = ring.last(1, new LogFilter(List.of(), List.of(), List.of(), "WARN"));
     assertThat(messages(page)).containsExactly("second");
     assertThat(page.next()).isEqualTo(3);
   }
@@ -86,11 +86,11 @@ class LogRingTest {
       for (int i = 3; i <= 100; i++) {
         ring.add(line("l", "INFO", "" + i, "application", "loud"));
       }
-      LogRing.Page all = ring.after(0, 1_000, ALL);
+      LogRing.LogPage all = ring.after(0, 1_000, ALL);
       assertThat(messages(all)).startsWith("none", "quiet").endsWith("99", "100");
-      assertThat(all.lines()).extracting(LogRing.Kept::number).isSorted();
+      assertThat(all.lines()).extracting(LogRing.NumberedLogLine::number).isSorted();
       assertThat(all.lost()).isEqualTo(100L - all.lines().size());
-      LogRing.Page first = ring.after(0, 2, ALL);
+      LogRing.LogPage first = ring.after(0, 2, ALL);
       assertThat(first.lost()).as("none before those that were taken").isZero();
       assertThat(ring.after(first.next(), 1_000, ALL).lost()).isEqualTo(all.lost());
     }
@@ -108,7 +108,7 @@ class LogRingTest {
 
   @Test
   void aRingOfNoLinesKeepsNone() {
-    assertThat(ringOf(0, "1").last(9, ALL)).isEqualTo(new LogRing.Page(List.of(), 0, 0));
+    assertThat(ringOf(0, "1").last(9, ALL)).isEqualTo(new LogRing.LogPage(List.of(), 0, 0));
   }
 
   @Test

@@ -503,7 +503,7 @@ class ServeRoutesTest {
   @Test
   void eachAcceptedCommandIsOneLineThatSaysWhoAndWhatAndARefusedOneIsNone() {
     List<ILoggingEvent> said;
-    try (LogLines lines = new LogLines(Answers.class, Level.INFO)) {
+    try (LogLines lines = new LogLines(AdminResponses.class, Level.INFO)) {
       ADMIN.send("PUT", APPLICATIONS, "{}");
       ADMIN.send("POST", SCALE, "{\"target_num_replicas\": 3}");
       ADMIN.send("POST", "/api/v1/applications/a/rollback", null);

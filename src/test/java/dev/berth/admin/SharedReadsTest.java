@@ -27,7 +27,7 @@ class SharedReadsTest {
     Vertx vertx = Vertx.vertx();
     CompletableFuture<List<Integer>> read = new CompletableFuture<>();
     AtomicInteger value = new AtomicInteger();
-    SharedReads<Integer> reads = new SharedReads<>();
+    SingleFlightReads<Integer> reads = new SingleFlightReads<>();
     vertx.runOnContext(
         now ->
             read.complete(

@@ -362,7 +362,7 @@ final class Architecture {
             resideInAPackage(REPLICA)
                 .and(
                     describe(
-                        "are of a replica's life (tell ServedReplica)",
+                        "are of a replica's life (tell ReplicaRuntime)",
                         type -> LIFE.contains(outermost(type).getSimpleName()))));
   }
 

@@ -8,7 +8,7 @@ import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.protocol.port.LoopTimer;
 import dev.berth.protocol.port.ReplicaDirectory;
-import dev.berth.replica.BodyBounds;
+import dev.berth.replica.BodyMemoryLimits;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.hooks.HookThreads;
@@ -42,8 +42,8 @@ public final class PlaneBuilder {
     return limits(ReplicaLimits.DEFAULTS, bodyBounds(), instanceBounds());
   }
 
-  public static BodyBounds bodyBounds() {
-    return new BodyBounds(256 << 10, 64L << 20, 256L << 20);
+  public static BodyMemoryLimits bodyBounds() {
+    return new BodyMemoryLimits(256 << 10, 64L << 20, 256L << 20);
   }
 
   public static InstanceQueueLimits instanceBounds() {
@@ -59,7 +59,7 @@ public final class PlaneBuilder {
   }
 
   public static InstanceLimits limits(
-      ReplicaLimits replica, BodyBounds bodies, InstanceQueueLimits instance) {
+      ReplicaLimits replica, BodyMemoryLimits bodies, InstanceQueueLimits instance) {
     return new InstanceLimits(
         replica, LedgerLimits.DEFAULTS, bodies, instance, LoopLimits.DEFAULTS);
   }

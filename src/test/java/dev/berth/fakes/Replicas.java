@@ -11,7 +11,7 @@ import dev.berth.protocol.port.Slots;
 import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLoop;
-import dev.berth.replica.ReplicaSeat;
+import dev.berth.replica.ReplicaLoopBinding;
 import dev.berth.replica.ReplicaSpec;
 import dev.berth.replica.slots.SlotLedger;
 import java.util.List;
@@ -36,8 +36,8 @@ public final class Replicas {
   }
 
   /** A seat on a loop, for handlers that call no other deployment. */
-  public static ReplicaSeat seat(ReplicaLoop loop) {
-    return new ReplicaSeat(
+  public static ReplicaLoopBinding seat(ReplicaLoop loop) {
+    return new ReplicaLoopBinding(
         loop,
         name -> {
           throw new IllegalArgumentException("deployment: " + name + " (expected: none here)");

@@ -84,7 +84,7 @@ class AnswerRoomTest {
     room.bytes.take(-(held - 2 * MIB));
     look(0);
     assertThat(started).containsExactly("/a 4", "/b 2");
-    assertThat(room.bytes.taken()).isEqualTo(6 * MIB);
+    assertThat(room.bytes.inUse()).isEqualTo(6 * MIB);
     assertThat(room.needed()).isZero();
   }
 
@@ -115,7 +115,7 @@ class AnswerRoomTest {
     assertThat(room.wanted).hasValue(2 * MIB);
     look(0);
     assertThat(started).containsExactly("/b 2");
-    assertThat(room.bytes.taken()).isEqualTo(held + 2 * MIB);
+    assertThat(room.bytes.inUse()).isEqualTo(held + 2 * MIB);
     assertThat(room.needed()).isZero();
   }
 
@@ -168,13 +168,13 @@ class AnswerRoomTest {
         sizes.recordSize(path, random.nextInt(3) == 0 ? random.nextLong(9 * MIB) : 100);
       }
       queue.look(step, (request, bytes) -> held.add(Math.max(0, bytes)));
-      assertThat(room.bytes.taken()).isLessThanOrEqualTo(16 * MIB);
-      assertThat(room.bytes.taken()).isEqualTo(held.stream().mapToLong(each -> each).sum());
+      assertThat(room.bytes.inUse()).isLessThanOrEqualTo(16 * MIB);
+      assertThat(room.bytes.inUse()).isEqualTo(held.stream().mapToLong(each -> each).sum());
     }
     queue.look(LATE + 20_000, (request, bytes) -> held.add(Math.max(0, bytes)));
     held.forEach(bytes -> room.bytes.take(-bytes));
     assertThat(queue.isEmpty()).isTrue();
-    assertThat(room.bytes.taken()).isZero();
+    assertThat(room.bytes.inUse()).isZero();
     assertThat(room.wanted).hasValue(0);
   }
 }

@@ -44,7 +44,7 @@ class GatheredBodyIT {
   }
 
   private void gathered(long bytes) throws Exception {
-    rig.eventually(bytes + " bytes are gathered", () -> rig.bodies.taken() >= bytes);
+    rig.eventually(bytes + " bytes are gathered", () -> rig.bodies.inUse() >= bytes);
   }
 
   private int running() {
@@ -92,7 +92,7 @@ class GatheredBodyIT {
       served(raw, 150_000);
       raw.close();
     }
-    assertThat(rig.bodies.taken()).isZero();
+    assertThat(rig.bodies.inUse()).isZero();
   }
 
   @Test
@@ -118,7 +118,7 @@ class GatheredBodyIT {
   void whatIsLongerThanTheyTakeGoesOnWithASlot() throws Exception {
     try (RawClient raw = begun(new RawClient(rig.port()), MOST + 1)) {
       Call call = rig.upstream.nextCall();
-      assertThat(rig.bodies.taken()).as("it said so at once").isZero();
+      assertThat(rig.bodies.inUse()).as("it said so at once").isZero();
       raw.send(TAIL);
       assertThat(size(call)).isEqualTo(MOST + 1);
       call.respond("all");
@@ -139,7 +139,7 @@ class GatheredBodyIT {
     RawClient two = begun(rig.raw(), MOST);
     RawClient three = begun(rig.raw(), MOST);
     Call first = rig.upstream.nextCall(); // of the three, one found no room
-    assertThat(rig.bodies.taken()).isLessThanOrEqualTo(TOTAL / 2);
+    assertThat(rig.bodies.inUse()).isLessThanOrEqualTo(TOTAL / 2);
     for (RawClient raw : List.of(one, two, three)) {
       raw.send(TAIL);
     }
@@ -163,14 +163,14 @@ class GatheredBodyIT {
       }
       raw.reset();
     }
-    rig.eventually("all is given back", () -> rig.bodies.taken() == 0);
+    rig.eventually("all is given back", () -> rig.bodies.inUse() == 0);
   }
 
   @Test
   void whoHasASlotByATokenUsesItAtOnce() throws Exception {
     RawClient raw = begun(rig.raw(), 200_000, "X-Berth-Reservation: none of ours");
     assertThat(raw.readHead()).as("its lease runs").startsWith("HTTP/1.1 404 ");
-    assertThat(rig.bodies.taken()).isZero();
+    assertThat(rig.bodies.inUse()).isZero();
   }
 
   @Test
@@ -179,7 +179,7 @@ class GatheredBodyIT {
         begun(new RawClient(rig.port()), 200_000, "X-Request-Timeout-Seconds: 0.3")) {
       assertThat(raw.readHead()).startsWith("HTTP/1.1 408 ");
     }
-    rig.eventually("all is given back", () -> rig.bodies.taken() == 0);
+    rig.eventually("all is given back", () -> rig.bodies.inUse() == 0);
   }
 
   @Test

@@ -10,7 +10,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.slots.InstanceQueueLimits;
-import dev.berth.stream.Bound;
+import dev.berth.stream.CountingLimit;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
@@ -49,7 +49,7 @@ final class IngressRig implements AutoCloseable {
   private final Meters meters = new Meters("node-1", "127.0.0.1", "", false);
   final FakeUpstream upstream;
   final Ingress ingress;
-  final Bound bodies;
+  final CountingLimit bodies;
 
   private final String deployment;
   private final List<Closeable> clients = new ArrayList<>();
@@ -83,7 +83,7 @@ final class IngressRig implements AutoCloseable {
             new InstanceQueueLimits(
                 10_000, 64L << 20, settings.get(LimitOptions.STREAM_BYTES_TOTAL)));
     ingress = new Ingress(settings, meters, System::nanoTime, 0xbe27);
-    bodies = new Bound(settings.get(LimitOptions.BUFFERED_BODY_BYTES_TOTAL));
+    bodies = new CountingLimit(settings.get(LimitOptions.BUFFERED_BODY_BYTES_TOTAL));
     ingress.gatherWithin(bodies);
     first.accept(ingress);
     deployment =
@@ -251,7 +251,7 @@ final class IngressRig implements AutoCloseable {
     eventually("no room taken", () -> requestBytes() == 0);
     eventually("none for answers", () -> metric("berth_http_large_answer_bytes") == 0);
     eventually("nor wanted", () -> metric("berth_http_large_answer_bytes_waiting") == 0);
-    eventually("no body gathered", () -> bodies.taken() == 0);
+    eventually("no body gathered", () -> bodies.inUse() == 0);
     eventually("nothing pending", () -> upstream.loop().pendingRequests() == 0);
   }
 

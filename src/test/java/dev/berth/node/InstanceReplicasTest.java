@@ -481,12 +481,12 @@ class InstanceReplicasTest {
         new Builds(
             new HookThreads() {
               @Override
-              public Runnable run(String application, Kind kind, Runnable task) {
+              public Runnable run(String application, HookKind kind, Runnable task) {
                 throw new AssertionError("a thread was asked for");
               }
 
               @Override
-              public String lost(String application) {
+              public String blockedReason(String application) {
                 return lost;
               }
             },

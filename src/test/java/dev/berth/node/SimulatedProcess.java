@@ -282,7 +282,7 @@ public final class SimulatedProcess {
 
     /** Its requests fail, or no more. */
     public void suspected(Replica replica, boolean suspect) {
-      replicas.suspected(replica, suspect, suspect ? "nothing but failures" : "");
+      replicas.onSuspected(replica, suspect, suspect ? "nothing but failures" : "");
     }
 
     public String node() {

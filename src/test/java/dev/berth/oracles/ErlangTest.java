@@ -14,7 +14,7 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LoopDependencies;
-import dev.berth.replica.BodyBounds;
+import dev.berth.replica.BodyMemoryLimits;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.replica.slots.Ledgers;
@@ -172,7 +172,7 @@ class ErlangTest {
       this.load = load;
       this.slots = slots;
       meanArrivalNanos = MEAN_SERVICE_NANOS / (load * slots);
-      BodyBounds bodies = PlaneBuilder.bodyBounds();
+      BodyMemoryLimits bodies = PlaneBuilder.bodyBounds();
       InstanceQueueLimits bounds =
           new InstanceQueueLimits(1_000_000, Long.MAX_VALUE, Long.MAX_VALUE);
       routers =

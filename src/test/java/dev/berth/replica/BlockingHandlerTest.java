@@ -82,8 +82,8 @@ class BlockingHandlerTest {
   private Replica pooled(BlockingHandler handler, HandlerThreads pool) {
     Replica replica = rig.start(1, handler);
     HandlerInvoker invoker = new HandlerInvoker(handler, pool);
-    KnownHandles none = new KnownHandles(name -> null);
-    rig.loop().host(new HostedReplica(replica, rig.loop(), invoker, Map.of(), none));
+    HandleCache none = new HandleCache(name -> null);
+    rig.loop().host(new LoopReplica(replica, rig.loop(), invoker, Map.of(), none));
     return replica;
   }
 

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(20)
 class BlockingStreamTest {
   private static final long ID = callId(1, 1);
-  private static final int FRAME = BodyBounds.MAX_FRAME_BYTES;
+  private static final int FRAME = BodyMemoryLimits.MAX_FRAME_BYTES;
 
   private final ReplicaRig rig = new ReplicaRig();
   private final List<BusMessage> sent = new ArrayList<>();

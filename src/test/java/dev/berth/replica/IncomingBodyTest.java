@@ -38,7 +38,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class IncomingBodyTest {
   private static final long ID = callId(1, 1);
-  private static final int FRAME = BodyBounds.MAX_FRAME_BYTES;
+  private static final int FRAME = BodyMemoryLimits.MAX_FRAME_BYTES;
   private static final Duration IDLE =
       Duration.ofNanos(ReplicaLimits.DEFAULTS.streamIdleTimeoutNanos());
 
@@ -105,7 +105,7 @@ class IncomingBodyTest {
     Replica replica = open(streaming, "first");
     assertThat(streaming.calls).isOne();
     assertThat(rig.answer(RequestCredit.class).limit()).isEqualTo(WINDOW - "first".length());
-    assertThat(rig.bodyBounds.windows().taken()).isEqualTo(WINDOW);
+    assertThat(rig.bodyBounds.windows().inUse()).isEqualTo(WINDOW);
 
     streaming.stream.resume();
     rig.frame(replica, ID, 0, Buffer.buffer("a"), false);
@@ -223,7 +223,7 @@ class IncomingBodyTest {
     rig.cancel(replica, ID);
     rig.runAll();
     assertThat(streaming.seen).containsExactly("x", "Cancelled");
-    assertThat(rig.bodyBounds.windows().taken()).isZero();
+    assertThat(rig.bodyBounds.windows().inUse()).isZero();
     assertThat(replica.slots().ongoing()).isOne();
     rig.frame(replica, ID, 0, Buffer.buffer("late"), true);
     assertThat(streaming.seen).hasSize(2);
@@ -330,7 +330,7 @@ class IncomingBodyTest {
     rig.frame(replica, ID, 0, Buffer.buffer("two,"), false);
     assertThat(bodies).isEmpty();
     assertThat(replica.slots().ongoing()).isOne();
-    assertThat(rig.bodyBounds.gathered().taken()).isEqualTo(8);
+    assertThat(rig.bodyBounds.gathered().inUse()).isEqualTo(8);
     rig.bus.take();
     rig.frame(replica, ID, 1, Buffer.buffer("three"), true);
     assertThat(bodies).singleElement().hasToString("one,two,three");
@@ -362,7 +362,7 @@ class IncomingBodyTest {
 
   @Test
   void theInstanceGathersNoMoreThanItsBound() {
-    rig = new ReplicaRig(ReplicaLimits.DEFAULTS, 1, new BodyBounds(WINDOW, WINDOW, 100_000));
+    rig = new ReplicaRig(ReplicaLimits.DEFAULTS, 1, new BodyMemoryLimits(WINDOW, WINDOW, 100_000));
     Replica replica = open(gathering, "");
     rig.frame(replica, ID, 0, zeros(60_000), false);
     rig.bus.take();
@@ -373,7 +373,8 @@ class IncomingBodyTest {
   @Test
   void aBodyWithoutRoomForAWindowGetsAFrameAndThenNone() {
     rig =
-        new ReplicaRig(ReplicaLimits.DEFAULTS, 1, new BodyBounds(WINDOW, WINDOW + FRAME, 1 << 20));
+        new ReplicaRig(
+            ReplicaLimits.DEFAULTS, 1, new BodyMemoryLimits(WINDOW, WINDOW + FRAME, 1 << 20));
     Replica replica = rig.start(3, gathering);
     int[] credits = {WINDOW, FRAME, -1};
     for (int i = 0; i < 3; i++) {

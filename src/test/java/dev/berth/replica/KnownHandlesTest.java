@@ -12,8 +12,8 @@ import org.junit.jupiter.api.Test;
 class KnownHandlesTest {
   private final RoutingWorld world = new RoutingWorld();
   private final List<String> made = new ArrayList<>();
-  private final KnownHandles handles =
-      new KnownHandles(
+  private final HandleCache handles =
+      new HandleCache(
           name -> {
             made.add(name);
             if (!name.equals(world.handle().deployment().name())) {

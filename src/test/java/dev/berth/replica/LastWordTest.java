@@ -162,12 +162,12 @@ class LastWordTest {
 
   @Test
   void endsAreRememberedUpToABound() {
-    RouterPeer peer = new RouterPeer(AWAY, true);
-    for (int id = 0; id <= RouterPeer.MAX_LAST_WORDS; id++) {
-      peer.ended(new StreamReset(id, Kind.TIMEOUT, "", 0));
+    RouterSession peer = new RouterSession(AWAY, true);
+    for (int id = 0; id <= RouterSession.MAX_LAST_WORDS; id++) {
+      peer.recordEnd(new StreamReset(id, Kind.TIMEOUT, "", 0));
     }
     assertThat(peer.lastWord(0)).isNull();
     assertThat(peer.lastWord(1)).isNotNull();
-    assertThat(peer.lastWord(RouterPeer.MAX_LAST_WORDS)).isNotNull();
+    assertThat(peer.lastWord(RouterSession.MAX_LAST_WORDS)).isNotNull();
   }
 }

@@ -15,7 +15,8 @@ class LookWheelTest {
   private static final Duration LONGER = Duration.ofSeconds(12);
 
   private final ReplicaRig rig = new ReplicaRig();
-  private final LookWheel wheel = new LookWheel(); // beside the host's, which never turns here
+  private final HealthCheckWheel wheel =
+      new HealthCheckWheel(); // beside the host's, which never turns here
 
   private Replica replica() {
     return rig.start(

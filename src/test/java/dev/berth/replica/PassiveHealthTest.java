@@ -6,7 +6,7 @@ import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
 import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage.CancelCall;
-import dev.berth.replica.PassiveHealth.Verdict;
+import dev.berth.replica.PassiveHealth.PassiveHealthVerdict;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -187,13 +187,14 @@ class PassiveHealthTest {
   void aReplicaThatAnswersIsNotLookedAt() {
     PassiveHealth health = new PassiveHealth();
     assertThat(health.looking.get()).isFalse();
-    assertThat(health.failed()).isTrue();
-    assertThat(health.failed()).as("it is being looked at").isFalse();
+    assertThat(health.onRequestFailed()).isTrue();
+    assertThat(health.onRequestFailed()).as("it is being looked at").isFalse();
     health.look(0, 2, 0);
     assertThat(health.looking.get()).isTrue();
-    assertThat(health.look(1, 2, PassiveHealth.LOOK_NANOS)).isEqualTo(Verdict.NOTHING_NEW);
+    assertThat(health.look(1, 2, PassiveHealth.LOOK_NANOS))
+        .isEqualTo(PassiveHealthVerdict.NOTHING_NEW);
     assertThat(health.looking.get()).isFalse();
-    assertThat(health.failed()).isTrue();
+    assertThat(health.onRequestFailed()).isTrue();
   }
 
   @Test

@@ -23,7 +23,7 @@ class ReconfigurationsTest {
   private final QueueExecutor offLoop = new QueueExecutor();
   private final ReplicaHooks hooks = ReplicaRig.hooks(offLoop, clock);
   private int touched;
-  private final Reconfigurations reconfigurations = new Reconfigurations(hooks, () -> touched++);
+  private final UserConfigUpdater reconfigurations = new UserConfigUpdater(hooks, () -> touched++);
 
   /** Hangs when told so by its configuration, until it is interrupted or the test lets it go. */
   private static final class Hanging extends Answering {
@@ -63,7 +63,7 @@ class ReconfigurationsTest {
   }
 
   private void patienceEnds() {
-    clock.advanceNanos(Reconfigurations.PATIENCE_NANOS - 1);
+    clock.advanceNanos(UserConfigUpdater.RECONFIGURE_TIMEOUT_NANOS - 1);
     reconfigurations.tick();
     clock.advanceNanos(1);
     reconfigurations.tick();
@@ -73,7 +73,7 @@ class ReconfigurationsTest {
   void aHookThatHangsIsInterruptedWhenItsTimeIsOverAndHasFailed() throws Exception {
     Future<Void> hung = reconfigurations.give(Map.of("k", 1, "hang", "until interrupted"));
     Thread thread = hanging(offLoop);
-    clock.advanceNanos(Reconfigurations.PATIENCE_NANOS - 1);
+    clock.advanceNanos(UserConfigUpdater.RECONFIGURE_TIMEOUT_NANOS - 1);
     reconfigurations.tick();
     assertThat(hung.isComplete()).as("a nanosecond before").isFalse();
     assertThat(handler.hang.isInterrupted()).isFalse();
@@ -122,7 +122,7 @@ class ReconfigurationsTest {
   void itsTimeRunsFromItsTurn() {
     Future<Void> first = reconfigurations.give(Map.of("k", 1));
     Future<Void> second = reconfigurations.give(Map.of("k", 2));
-    long half = Reconfigurations.PATIENCE_NANOS / 2;
+    long half = UserConfigUpdater.RECONFIGURE_TIMEOUT_NANOS / 2;
     clock.advanceNanos(half);
     offLoop.runOne();
     assertThat(first.succeeded()).isTrue();
@@ -168,7 +168,7 @@ class ReconfigurationsTest {
     Future<Void> hung = replica.reconfigure(Map.of("hang", "until interrupted"));
     Thread thread = hanging(rig.offLoop);
     rig.host.tick();
-    rig.clock.advanceNanos(Reconfigurations.PATIENCE_NANOS);
+    rig.clock.advanceNanos(UserConfigUpdater.RECONFIGURE_TIMEOUT_NANOS);
 
     rig.host.tick();
 

@@ -224,7 +224,7 @@ class ReplicaAdmissionTest {
   @Test
   void aRequestRefusedForMoreThanItsTokenGivesTheTokensSlotBack() {
     Call late = call(replica).deadlineMs(0);
-    Call beyond = call(replica).id(callId(RouterPeer.MAX_CALLS, 1));
+    Call beyond = call(replica).id(callId(RouterSession.MAX_CALLS, 1));
     for (Call refused : List.of(late, beyond)) {
       SlotToken token = rig.reserve(replica, rig.attempt(), 10_000);
 
@@ -271,7 +271,7 @@ class ReplicaAdmissionTest {
 
   @Test
   void aCallIdBeyondTheBoundOfTheTableIsRefusedAsOverloaded() {
-    for (int place : new int[] {RouterPeer.MAX_CALLS, -1}) {
+    for (int place : new int[] {RouterSession.MAX_CALLS, -1}) {
       AttemptId attempt = rig.attempt();
       rig.send(
           call(replica).id(callId(place, 0) & 0xFFFFFFFFL).from(AWAY).attempt(attempt).ifFree());
@@ -285,7 +285,7 @@ class ReplicaAdmissionTest {
   @Test
   void everyPlaceOfTheTableCanBeUsed() {
     replica.setMaxOngoing(10);
-    int[] places = {0, 63, 64, 1_000, RouterPeer.MAX_CALLS - 1};
+    int[] places = {0, 63, 64, 1_000, RouterSession.MAX_CALLS - 1};
     for (int place : places) {
       rig.sendHeld(replica, callId(place, 5));
     }

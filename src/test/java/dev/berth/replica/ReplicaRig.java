@@ -36,7 +36,7 @@ import dev.berth.replica.hooks.HookThreads;
 import dev.berth.replica.log.FailureLog;
 import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.threads.HandlerThreads;
-import dev.berth.stream.StreamLedger;
+import dev.berth.stream.StreamMemoryBudget;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -75,14 +75,14 @@ final class ReplicaRig {
 
   final ManualClock clock = new ManualClock();
   private final long beganNanos = clock.getAsLong();
-  final BodyBounds bodyBounds;
+  final BodyMemoryLimits bodyBounds;
   final QueueExecutor tasks = new QueueExecutor(); // of every loop
   final QueueExecutor untaken = new QueueExecutor(); // of the loop that is stuck
   int stuck = -1; // a loop that takes no tasks
   final QueueExecutor offLoop = new QueueExecutor();
   final QueueExecutor health = new QueueExecutor(); // of health checks
   final QueueExecutor workers = new QueueExecutor(); // of blocking handlers
-  final StreamLedger streams;
+  final StreamMemoryBudget streams;
   final RecordingBus bus = new RecordingBus();
   final List<ReplicaState> states = new ArrayList<>();
   Consumer<ReplicaState> whenTold = state -> {}; // of a new state, while it is told
@@ -120,7 +120,7 @@ final class ReplicaRig {
     this(limits, loopCount, PlaneBuilder.bodyBounds());
   }
 
-  ReplicaRig(ReplicaLimits limits, int loopCount, BodyBounds bodyBounds) {
+  ReplicaRig(ReplicaLimits limits, int loopCount, BodyMemoryLimits bodyBounds) {
     this.bodyBounds = bodyBounds;
     InstanceLimits bounds = PlaneBuilder.limits(limits, bodyBounds, PlaneBuilder.instanceBounds());
     PlaneBuilder building =
@@ -159,18 +159,18 @@ final class ReplicaRig {
 
   private final class Listener implements ReplicaListener {
     @Override
-    public void changed(Replica replica, ReplicaState state) {
+    public void onStateChanged(Replica replica, ReplicaState state) {
       states.add(state);
       whenTold.accept(state);
     }
 
     @Override
-    public void startWaits(Replica replica, String reason) {
+    public void onStartWaits(Replica replica, String reason) {
       waits.add(reason);
     }
 
     @Override
-    public void suspected(Replica replica, boolean suspect, String reason) {
+    public void onSuspected(Replica replica, boolean suspect, String reason) {
       suspicions.add(suspect ? "suspect: " + reason : "cleared");
     }
   }
@@ -178,17 +178,17 @@ final class ReplicaRig {
   private HookThreads hookThreads() {
     return new HookThreads() {
       @Override
-      public Runnable run(String application, Kind kind, Runnable task) {
+      public Runnable run(String application, HookKind kind, Runnable task) {
         if (noThreads) {
           throw new RejectedExecutionException("no thread");
         }
-        QueueExecutor executor = kind == Kind.HEALTH ? health : offLoop;
+        QueueExecutor executor = kind == HookKind.HEALTH ? health : offLoop;
         executor.execute(task);
         return () -> executor.remove(task);
       }
 
       @Override
-      public String lost(String application) {
+      public String blockedReason(String application) {
         return lost;
       }
     };
@@ -270,7 +270,7 @@ final class ReplicaRig {
         startTimeoutNanos);
   }
 
-  ReplicaSeat seat(int loop) {
+  ReplicaLoopBinding seat(int loop) {
     return Replicas.seat(loops.get(loop));
   }
 
@@ -310,8 +310,8 @@ final class ReplicaRig {
   void assertAtRest() {
     started.forEach(replica -> Ledgers.assertAtRest(replica.slots()));
     loops.forEach(loop -> assertThat(loop.invocations()).isZero());
-    assertThat(bodyBounds.windows().taken()).isZero();
-    assertThat(bodyBounds.gathered().taken()).isZero();
+    assertThat(bodyBounds.windows().inUse()).isZero();
+    assertThat(bodyBounds.gathered().inUse()).isZero();
   }
 
   /** The same, as the control loop sees it: it looks ten times a second. */

@@ -117,7 +117,7 @@ class ReplicaStressTest {
         };
     ReplicaSpec spec =
         Replicas.spec("app#echo#1", new DeploymentId("app", "echo"), 7, SLOTS, c -> handler);
-    List<ReplicaSeat> seats = new ArrayList<>();
+    List<ReplicaLoopBinding> seats = new ArrayList<>();
     loops.forEach(loop -> seats.add(Replicas.seat(loop)));
     Replica replica =
         host.begin(spec, seats)

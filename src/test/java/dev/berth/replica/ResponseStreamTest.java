@@ -1,6 +1,6 @@
 package dev.berth.replica;
 
-import static dev.berth.replica.BodyBounds.MAX_FRAME_BYTES;
+import static dev.berth.replica.BodyMemoryLimits.MAX_FRAME_BYTES;
 import static dev.berth.replica.ReplicaRig.AWAY;
 import static dev.berth.replica.ReplicaRig.answering;
 import static dev.berth.replica.ReplicaRig.call;

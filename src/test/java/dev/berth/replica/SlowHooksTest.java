@@ -70,7 +70,7 @@ class SlowHooksTest {
     letGo();
   }
 
-  private ReplicaHost.Starting begin(AsyncHandler handler, Duration timeout) {
+  private ReplicaHost.StartingReplica begin(AsyncHandler handler, Duration timeout) {
     Long nanos = timeout == null ? null : (Long) timeout.toNanos();
     return rig.host.begin(rig.spec(1, context -> handler, null, nanos), List.of(rig.seat(0)));
   }
@@ -113,7 +113,7 @@ class SlowHooksTest {
   @Test
   void aStartThatTakesTooLongHasFailedAndSaysWhereItStands() throws Exception {
     Slow handler = new Slow("start");
-    ReplicaHost.Starting starting = begin(handler, s(2.5));
+    ReplicaHost.StartingReplica starting = begin(handler, s(2.5));
     giveThreadToHang();
     pass(s(2.4));
     assertThat(starting.running().isComplete()).isFalse();
@@ -135,7 +135,7 @@ class SlowHooksTest {
   void aStartThatHeedsNoInterruptHasFailedAllTheSameAndIsOverWhenItEnds() throws Exception {
     Slow handler = new Slow("start");
     handler.swallows = true;
-    ReplicaHost.Starting starting = begin(handler, s(1));
+    ReplicaHost.StartingReplica starting = begin(handler, s(1));
     giveThreadToHang();
     pass(s(1.2));
     assertThat(starting.running().cause()).isInstanceOf(TimeoutException.class);
@@ -150,7 +150,7 @@ class SlowHooksTest {
 
   @Test
   void theWaitForAThreadIsNoPartOfTheTimeOfAStart() throws Exception {
-    ReplicaHost.Starting starting = begin(new Slow("start"), s(2));
+    ReplicaHost.StartingReplica starting = begin(new Slow("start"), s(2));
     pass(s(100));
     giveThreadToHang();
     pass(s(1.5));
@@ -163,7 +163,7 @@ class SlowHooksTest {
 
   @Test
   void aStartWithoutABoundMayTakeAsLongAsItLikes() throws Exception {
-    ReplicaHost.Starting starting = begin(new Slow("start"), null);
+    ReplicaHost.StartingReplica starting = begin(new Slow("start"), null);
     giveThreadToHang();
     pass(Duration.ofHours(1));
     assertThat(starting.running().isComplete()).isFalse();
@@ -197,7 +197,7 @@ class SlowHooksTest {
 
   @Test
   void aStartThatIsAbandonedWhileItWaitsIsTakenBackAndHasFailed() {
-    ReplicaHost.Starting starting = begin(new Slow(), null);
+    ReplicaHost.StartingReplica starting = begin(new Slow(), null);
     assertThat(starting.replica().abandonStart()).isTrue();
     rig.tasks.runAll();
     assertThat(starting.running().cause()).isInstanceOf(CancellationException.class);
@@ -210,18 +210,18 @@ class SlowHooksTest {
   @Test
   void aStartThatWillFindNoThreadHasFailedAndItsPlaceIsFree() {
     rig.noThreads = true;
-    ReplicaHost.Starting starting = begin(new Slow(), null);
+    ReplicaHost.StartingReplica starting = begin(new Slow(), null);
     rig.tasks.runAll();
     assertThat(starting.running().cause()).isInstanceOf(RejectedExecutionException.class);
     assertThat(starting.over().succeeded()).isTrue();
     rig.noThreads = false;
-    ReplicaHost.Starting next = begin(new Slow(), null);
+    ReplicaHost.StartingReplica next = begin(new Slow(), null);
     assertThat(next.replica().ordinal()).isEqualTo(starting.replica().ordinal());
   }
 
   @Test
   void aFirstCheckThatHangsIsInterruptedAtItsTimeoutAndFailsTheStart() throws Exception {
-    ReplicaHost.Starting starting = begin(new Slow("check"), null);
+    ReplicaHost.StartingReplica starting = begin(new Slow("check"), null);
     giveThreadToHang();
     pass(s(29));
     assertThat(hang.isInterrupted()).isFalse();
@@ -235,7 +235,7 @@ class SlowHooksTest {
   void theStopHookOfAStartThatFailedHasItsTimeToo() throws Exception {
     Slow handler = new Slow("stop");
     handler.fails = true;
-    ReplicaHost.Starting starting = begin(handler, null);
+    ReplicaHost.StartingReplica starting = begin(handler, null);
     giveThreadToHang();
     pass(s(9));
     assertThat(hang.isInterrupted()).isFalse();
@@ -248,7 +248,7 @@ class SlowHooksTest {
   // --- stop ---
 
   private Replica stopping(Slow handler) {
-    ReplicaHost.Starting starting = begin(handler, null);
+    ReplicaHost.StartingReplica starting = begin(handler, null);
     rig.runAll();
     calls.clear();
     Replica replica = starting.running().result();
@@ -287,7 +287,7 @@ class SlowHooksTest {
 
   @Test
   void aReplicaStopsAlthoughThereWillBeNoThreadForItsStopHook() {
-    ReplicaHost.Starting starting = begin(new Slow(), null);
+    ReplicaHost.StartingReplica starting = begin(new Slow(), null);
     rig.runAll();
     rig.noThreads = true;
     Future<Void> stopped = starting.running().result().kill();
@@ -299,7 +299,7 @@ class SlowHooksTest {
 
   @Test
   void aCheckThatFindsNoThreadSaysNothingOfAReplicasHealth() {
-    ReplicaHost.Starting starting = begin(new Slow(), null);
+    ReplicaHost.StartingReplica starting = begin(new Slow(), null);
     rig.runAll();
     Replica replica = starting.running().result();
     pass(Duration.ofMinutes(10));

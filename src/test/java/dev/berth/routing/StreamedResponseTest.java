@@ -9,7 +9,7 @@ import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
-import dev.berth.stream.StreamLedger;
+import dev.berth.stream.StreamMemoryBudget;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 /** The receiving half of a streamed response: order, credit, ends, and what a lost frame means. */
 class StreamedResponseTest {
   private static final int WINDOW = LoopLimits.DEFAULTS.streamWindowBytes();
-  private static final int FIRST = StreamLedger.FIRST_BYTES;
+  private static final int FIRST = StreamMemoryBudget.FIRST_BYTES;
 
   private final RoutingWorld world = new RoutingWorld();
   private final RoutingWorld.Replica replica = world.local("r1", 1);

@@ -28,8 +28,8 @@ record AtRest(World world, String node) {
     zero("bound of stream bytes", routers.bounds.streams.bytes());
     zero("grants that wait", routers.bounds.streams.waiting());
     zero("bytes that they need", routers.bounds.streams.needed());
-    zero("bound of bytes of bodies", plane.limits.bodies().windows().taken());
-    zero("bound of gathered bytes", plane.limits.bodies().gathered().taken());
+    zero("bound of bytes of bodies", plane.limits.bodies().windows().inUse());
+    zero("bound of gathered bytes", plane.limits.bodies().gathered().inUse());
     for (int index = 0; index < plane.loops(); index++) {
       RouterLoop loop = routers.loop(index);
       zero("pending requests", loop.pendingRequests());

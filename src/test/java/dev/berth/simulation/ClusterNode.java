@@ -145,7 +145,7 @@ final class ClusterNode {
       boolean[] takenBack = new boolean[1];
       offLoop(
           own,
-          kind == HookThreads.Kind.START ? 800 : 20,
+          kind == HookThreads.HookKind.START ? 800 : 20,
           () -> {
             if (!takenBack[0]) {
               on.watch.at = this;

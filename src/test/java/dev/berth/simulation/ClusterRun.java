@@ -40,7 +40,7 @@ abstract class ClusterRun implements SimulatedInstance.TickListener {
    */
   private static final Set<String> GROWS =
       Set.of(
-          "stream.StreamLedger.waits",
+          "stream.StreamMemoryBudget.waits",
           "replica.PassiveHealth.answered",
           "replica.PassiveHealth.failed",
           "replica.PassiveHealth.inARow",

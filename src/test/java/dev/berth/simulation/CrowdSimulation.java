@@ -13,7 +13,7 @@ import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.stream.InboundStream;
-import dev.berth.stream.StreamLedger;
+import dev.berth.stream.StreamMemoryBudget;
 import dev.berth.stream.StreamWindow;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -194,7 +194,7 @@ final class CrowdSimulation extends ClusterRun {
       if (bytes > 0 && stream != null && !cut) {
         unsent -= bytes;
         taken += bytes;
-        stream.taken(bytes);
+        stream.onConsumed(bytes);
       }
       if (unsent > 0) {
         pump();
@@ -243,7 +243,7 @@ final class CrowdSimulation extends ClusterRun {
 
   private final SplittableRandom readerRandom;
   private final SimulatedInstance door; // whose clients these are
-  private final StreamLedger streams; // of the door
+  private final StreamMemoryBudget streams; // of the door
   private final long bound;
   private final List<Reader> crowd = new ArrayList<>();
   private final List<Reader> readers = new ArrayList<>();

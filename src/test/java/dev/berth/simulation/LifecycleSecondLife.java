@@ -39,7 +39,7 @@ final class LifecycleSecondLife {
           "desired.StateStoreTestFiles.operations",
           "node.InstanceReplicas.ended",
           "node.InstanceReplicas.nextLoop",
-          "replica.LookWheel.looks");
+          "replica.HealthCheckWheel.looks");
 
   /** Where replicas are placed differs from life to life; a leak grows in each. */
   private static final int FURTHER_LIVES = 3;

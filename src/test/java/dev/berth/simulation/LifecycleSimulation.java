@@ -361,7 +361,7 @@ final class LifecycleSimulation {
 
   /** Few health checks take long, and the others need no thread. */
   private Runnable runHook(
-      HookThreads.Kind kind, Runnable hook, SimulatedThreads own, SimulatedThreads hanging) {
+      HookThreads.HookKind kind, Runnable hook, SimulatedThreads own, SimulatedThreads hanging) {
     boolean[] takenBack = new boolean[1];
     Runnable task =
         () -> {
@@ -369,7 +369,7 @@ final class LifecycleSimulation {
             hook.run();
           }
         };
-    if (kind != HookThreads.Kind.HEALTH) {
+    if (kind != HookThreads.HookKind.HEALTH) {
       own.execute(task);
     } else if (rough && chances.nextInt(100) == 0) {
       hanging.execute(task);

@@ -10,7 +10,7 @@ import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.protocol.port.LoopDependencies;
-import dev.berth.replica.BodyBounds;
+import dev.berth.replica.BodyMemoryLimits;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLimits;
@@ -283,7 +283,8 @@ final class SimulatedInstance {
               LoopLimits.DEFAULTS.unavailableNanos());
       InstanceQueueLimits bounds =
           new InstanceQueueLimits(40, 1 << 20, 65_536L * (2 + random.nextInt(8)));
-      BodyBounds bodies = new BodyBounds(65_536, 65_536L * (2 + random.nextInt(8)), 1_000_000);
+      BodyMemoryLimits bodies =
+          new BodyMemoryLimits(65_536, 65_536L * (2 + random.nextInt(8)), 1_000_000);
       return new Settings(
           router, limits(STREAM_IDLE_NANOS, millis(orderly ? 2_000 : 100), bodies, bounds, loop));
     }
@@ -296,7 +297,7 @@ final class SimulatedInstance {
           limits(
               streamIdleNanos,
               millis(2_000),
-              new BodyBounds(65_536, 1 << 20, 1_000_000),
+              new BodyMemoryLimits(65_536, 1 << 20, 1_000_000),
               new InstanceQueueLimits(4_000, 1 << 20, streamBytes),
               new LoopLimits(pendingRequests, 65_536)));
     }
@@ -305,7 +306,7 @@ final class SimulatedInstance {
     private static InstanceLimits limits(
         long streamIdleNanos,
         long offerTtlNanos,
-        BodyBounds bodies,
+        BodyMemoryLimits bodies,
         InstanceQueueLimits bounds,
         LoopLimits loop) {
       return new InstanceLimits(

@@ -22,7 +22,7 @@ class StreamLedgerStressTest {
   private static final int STREAMS = 6; // of a loop, at most
   private static final long BOUND = 100 << 10;
 
-  private final StreamLedger ledger = new StreamLedger(BOUND);
+  private final StreamMemoryBudget ledger = new StreamMemoryBudget(BOUND);
 
   @Test
   void nobodyWaitsBesideRoomAndNothingIsForgotten() throws Exception {
@@ -45,7 +45,7 @@ class StreamLedgerStressTest {
         if (ledger.waiting() > 0) {
           assertThat(ledger.bytes())
               .as("seed %d round %d: someone waits", seed, round)
-              .isGreaterThan(BOUND - 2 * StreamLedger.FIRST_BYTES);
+              .isGreaterThan(BOUND - 2 * StreamMemoryBudget.FIRST_BYTES);
         }
       }
       for (int i = 0; i < LOOPS; i++) {
@@ -65,10 +65,10 @@ class StreamLedgerStressTest {
   void aGrantThatIsAskedForAsTheLastRoomIsGivenBackIsNotForgotten() throws Exception {
     try (LoopThreads loops = new LoopThreads(LOOPS)) {
       for (int round = 0; round < 600; round++) {
-        List<StreamLedger> full = new ArrayList<>();
+        List<StreamMemoryBudget> full = new ArrayList<>();
         List<StreamWindow> asking = new ArrayList<>();
         for (int i = 0; i < 1_000; i++) {
-          StreamLedger each = new StreamLedger(BOUND);
+          StreamMemoryBudget each = new StreamMemoryBudget(BOUND);
           each.hold(BOUND);
           full.add(each);
           asking.add(new StreamWindow(each, 2 << 14, 0, loops.loop(0), limit -> {}));
@@ -95,7 +95,7 @@ class StreamLedgerStressTest {
           mine.remove(one);
           one.close();
         } else if (one.underWay() > 0) {
-          one.took(1 + random.nextInt((int) one.underWay()));
+          one.onConsumed(1 + random.nextInt((int) one.underWay()));
         }
       }
     }

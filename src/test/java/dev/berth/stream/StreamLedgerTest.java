@@ -1,7 +1,7 @@
 package dev.berth.stream;
 
-import static dev.berth.stream.StreamLedger.FIRST_BYTES;
-import static dev.berth.stream.StreamLedger.LEAST_BYTES;
+import static dev.berth.stream.StreamMemoryBudget.FIRST_BYTES;
+import static dev.berth.stream.StreamMemoryBudget.MIN_WINDOW_BYTES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.QueueExecutor;
@@ -15,7 +15,7 @@ class StreamLedgerTest {
   private static final int MOST = 64 << 10;
   private static final long BOUND = 256 << 10;
 
-  private final StreamLedger ledger = new StreamLedger(BOUND);
+  private final StreamMemoryBudget ledger = new StreamMemoryBudget(BOUND);
   private final QueueExecutor tasks = new QueueExecutor();
 
   /**
@@ -34,7 +34,7 @@ class StreamLedgerTest {
     }
 
     void take(int bytes) {
-      window.took(bytes);
+      window.onConsumed(bytes);
       pass();
     }
 
@@ -99,18 +99,18 @@ class StreamLedgerTest {
     Stream first = new Stream(0);
     Stream second = new Stream(0);
     assertThat(ledger.waiting()).isEqualTo(2);
-    assertThat(first.limits).as("what none goes without").containsExactly((long) LEAST_BYTES);
-    assertThat(ledger.needed()).isEqualTo(2 * FIRST_BYTES + 2 * LEAST_BYTES);
+    assertThat(first.limits).as("what none goes without").containsExactly((long) MIN_WINDOW_BYTES);
+    assertThat(ledger.needed()).isEqualTo(2 * FIRST_BYTES + 2 * MIN_WINDOW_BYTES);
 
-    ledger.release(FIRST_BYTES + 2 * LEAST_BYTES + 100);
+    ledger.release(FIRST_BYTES + 2 * MIN_WINDOW_BYTES + 100);
     tasks.runAll();
-    assertThat(first.limits).endsWith((long) FIRST_BYTES + LEAST_BYTES);
+    assertThat(first.limits).endsWith((long) FIRST_BYTES + MIN_WINDOW_BYTES);
     assertThat(second.limits).hasSize(1);
     assertThat(ledger.tryHold(1)).as("past who waits").isFalse();
 
     ledger.release(FIRST_BYTES - 100);
     tasks.runAll();
-    assertThat(second.limits).endsWith((long) FIRST_BYTES + LEAST_BYTES);
+    assertThat(second.limits).endsWith((long) FIRST_BYTES + MIN_WINDOW_BYTES);
     assertThat(ledger.waiting()).isZero();
     assertThat(ledger.needed()).isZero();
   }
@@ -120,8 +120,8 @@ class StreamLedgerTest {
     ledger.hold(BOUND);
     Stream stream = new Stream(0);
     for (int i = 0; i < 100; i++) {
-      assertThat(stream.window.underWay()).isEqualTo(LEAST_BYTES);
-      stream.take(LEAST_BYTES - 1);
+      assertThat(stream.window.underWay()).isEqualTo(MIN_WINDOW_BYTES);
+      stream.take(MIN_WINDOW_BYTES - 1);
       assertThat(stream.window.underWay()).as("but no more than that").isEqualTo(1);
       stream.take(1);
     }
@@ -144,19 +144,20 @@ class StreamLedgerTest {
   void aGrantThatComesTooLateIsGivenBack() {
     ledger.hold(BOUND);
     StreamWindow window =
-        new StreamWindow(ledger, MOST, 0, tasks, limit -> assertThat(limit).isEqualTo(LEAST_BYTES));
+        new StreamWindow(
+            ledger, MOST, 0, tasks, limit -> assertThat(limit).isEqualTo(MIN_WINDOW_BYTES));
     window.renew();
-    ledger.release(FIRST_BYTES + LEAST_BYTES); // its grant is on its way
+    ledger.release(FIRST_BYTES + MIN_WINDOW_BYTES); // its grant is on its way
     window.close();
     tasks.runAll();
-    assertThat(ledger.bytes()).isEqualTo(BOUND - FIRST_BYTES - LEAST_BYTES);
+    assertThat(ledger.bytes()).isEqualTo(BOUND - FIRST_BYTES - MIN_WINDOW_BYTES);
   }
 
   @Test
   void whatWasGrantedAndIsNotUsedIsGivenBackAtTheEnd() {
     Stream stream = new Stream(FIRST_BYTES);
     stream.window.arrived(100);
-    stream.window.ended();
+    stream.window.onEnded();
     assertThat(ledger.bytes()).isEqualTo(100);
     stream.take(60);
     assertThat(ledger.bytes()).isEqualTo(40);
@@ -202,7 +203,7 @@ class StreamLedgerTest {
         if (random.nextInt(300) == 0) {
           if (random.nextBoolean()) {
             stream.window.arrived((int) stream.sent);
-            stream.window.ended();
+            stream.window.onEnded();
           }
           stream.window.close();
           streams.remove(index);
@@ -210,7 +211,7 @@ class StreamLedgerTest {
       }
       assertThat(ledger.bytes())
           .as("seed %d turn %d", seed, turn)
-          .isBetween(0L, BOUND + FIRST_BYTES + (long) count * LEAST_BYTES);
+          .isBetween(0L, BOUND + FIRST_BYTES + (long) count * MIN_WINDOW_BYTES);
       assertThat(streams.stream().allMatch(each -> each.window.underWay() > 0))
           .as("seed %d turn %d: each that took all has something under way", seed, turn)
           .isTrue();

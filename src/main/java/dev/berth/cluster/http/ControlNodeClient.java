@@ -1,6 +1,6 @@
 package dev.berth.cluster.http;
 
-import dev.berth.admin.DigestedFile.DiskFailure;
+import dev.berth.admin.DigestingFileWriter.DiskFailure;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.view.CommandRejectedException;
 import dev.berth.view.CommandRejectedException.CommandRejectionReason;

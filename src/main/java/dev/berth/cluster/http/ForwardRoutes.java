@@ -1,9 +1,9 @@
 package dev.berth.cluster.http;
 
-import dev.berth.admin.AdminGate;
+import dev.berth.admin.AdminAuthFilter;
 import dev.berth.admin.AdminRefusal;
 import dev.berth.admin.AdminRoutes;
-import dev.berth.admin.Bodies;
+import dev.berth.admin.RequestBodyReader;
 import dev.berth.admin.ServeRoutes;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ServeConfig;
@@ -70,7 +70,7 @@ public final class ForwardRoutes implements AdminRoutes {
   private final String self;
   private final ControlNodeClient control;
   private final ServeConfig file;
-  private final Bodies bodies = Bodies.ofDeclarations();
+  private final RequestBodyReader bodies = RequestBodyReader.ofDeclarations();
   volatile int underWay; // written on the control loop
 
   /**
@@ -178,7 +178,7 @@ public final class ForwardRoutes implements AdminRoutes {
       context.fail(failed); // refused by this node
     } else {
       String why = failed instanceof StreamResetException ? "no reply" : failed.getMessage();
-      Bodies.readNoMore(context); // a client may read only after it has sent all
+      RequestBodyReader.readNoMore(context); // a client may read only after it has sent all
       context.fail(later(context, NO_CONTROL, "The control node does not respond: " + why));
     }
   }
@@ -192,14 +192,14 @@ public final class ForwardRoutes implements AdminRoutes {
     copy(request.headers(), forwarded.headers());
     forwarded
         .putHeader(BY, self)
-        .putHeader(AdminGate.FOR, AdminGate.callerOf(context) + " by " + self);
+        .putHeader(AdminAuthFilter.FOR, AdminAuthFilter.callerOf(context) + " by " + self);
     context.response().closeHandler(gone -> forwarded.reset());
     if (body != null) {
       forwarded.putHeader(HttpHeaders.CONTENT_LENGTH, Integer.toString(body.length())).end(body);
       return forwarded.response().compose(answer -> answer(context, answer));
     }
     forwarded.setChunked(request.headers().contains(HttpHeaders.TRANSFER_ENCODING));
-    Bodies.askFor(request);
+    RequestBodyReader.askFor(request);
     pipe(request, forwarded).onFailure(failed -> forwarded.reset());
     return forwarded.response().compose(answer -> answer(context, answer));
   }
@@ -208,7 +208,7 @@ public final class ForwardRoutes implements AdminRoutes {
     HttpServerResponse response = context.response().setStatusCode(answer.statusCode());
     copy(answer.headers(), response.headers());
     if (!context.request().isEnded()) {
-      Bodies.readNoMore(context);
+      RequestBodyReader.readNoMore(context);
       context.addEndHandler(ended -> answer.request().connection().close());
     }
     if (context.request().method() == HttpMethod.HEAD) {

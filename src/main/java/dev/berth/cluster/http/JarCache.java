@@ -1,6 +1,6 @@
 package dev.berth.cluster.http;
 
-import dev.berth.admin.DigestedFile;
+import dev.berth.admin.DigestingFileWriter;
 import dev.berth.admin.JarRoutes;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.code.Jar;
@@ -102,16 +102,16 @@ public final class JarCache {
   }
 
   private Future<Path> fetch(JarFile jar) {
-    return DigestedFile.keep(control.vertx(), here, jar, file -> fill(file, jar))
+    return DigestingFileWriter.keep(control.vertx(), here, jar, file -> fill(file, jar))
         .compose(kept -> here.find(jar.sha256()));
   }
 
-  private Future<Void> fill(DigestedFile file, JarFile jar) {
+  private Future<Void> fill(DigestingFileWriter file, JarFile jar) {
     return control.again(
         () -> file.bytes() == jar.bytes() ? Future.succeededFuture() : ask(file, jar));
   }
 
-  private Future<Void> ask(DigestedFile file, JarFile jar) {
+  private Future<Void> ask(DigestingFileWriter file, JarFile jar) {
     String range = "bytes=%s-%s".formatted(file.bytes(), jar.bytes() - 1);
     return control
         .get(206, path + jar.sha256(), "Range", range)

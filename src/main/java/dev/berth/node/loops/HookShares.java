@@ -1,6 +1,6 @@
 package dev.berth.node.loops;
 
-import dev.berth.replica.hooks.HookThreads.Kind;
+import dev.berth.replica.hooks.HookThreads.HookKind;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -51,14 +51,14 @@ public final class HookShares {
   /** A builder or hook, from its addition until its end. */
   static final class Hook {
     final Runnable task;
-    final Kind kind;
+    final HookKind kind;
     volatile @Nullable Thread thread; // the thread that runs the hook
     private final Lane lane;
     final long number; // increases with each hook
     private @Nullable Long givenUpNanos;
     private boolean lost;
 
-    private Hook(Runnable task, Kind kind, Lane lane, long number) {
+    private Hook(Runnable task, HookKind kind, Lane lane, long number) {
       this.task = task;
       this.kind = kind;
       this.lane = lane;
@@ -87,7 +87,7 @@ public final class HookShares {
 
   private static final class Owner {
     final String name;
-    final Map<Kind, Lane> lanes = new EnumMap<>(Kind.class);
+    final Map<HookKind, Lane> lanes = new EnumMap<>(HookKind.class);
     int lost;
 
     Owner(String name) {
@@ -114,7 +114,7 @@ public final class HookShares {
    *
    * @return null when too many hooks of this kind wait
    */
-  @Nullable Hook add(String application, Kind kind, Runnable task) {
+  @Nullable Hook add(String application, HookKind kind, Runnable task) {
     if (waiting(kind) >= MOST_WAITING) {
       return null;
     }
@@ -134,7 +134,7 @@ public final class HookShares {
 
   /** Returns the hook that begins now; null while none may begin. */
   @Nullable Hook next() {
-    for (Kind kind : Kind.values()) {
+    for (HookKind kind : HookKind.values()) {
       int free = shared(kind) - sharing(kind);
       Lane lane =
           lanes(kind)
@@ -236,21 +236,21 @@ public final class HookShares {
   // --- figures ---
 
   /** Returns the number of threads of a kind that applications share. */
-  public static int shared(Kind kind) {
-    return kind == Kind.HEALTH ? SHARED_HEALTH : SHARED;
+  public static int shared(HookKind kind) {
+    return kind == HookKind.HEALTH ? SHARED_HEALTH : SHARED;
   }
 
   /** Returns the number of running hooks of a kind beyond the first of each application. */
-  public int sharing(Kind kind) {
+  public int sharing(HookKind kind) {
     return lanes(kind).mapToInt(Lane::shares).sum();
   }
 
   /** Returns the number of running hooks of a kind, without the lost ones. */
-  public int running(Kind kind) {
+  public int running(HookKind kind) {
     return lanes(kind).mapToInt(lane -> lane.running).sum();
   }
 
-  public int waiting(Kind kind) {
+  public int waiting(HookKind kind) {
     return lanes(kind).mapToInt(lane -> lane.waiting.size()).sum();
   }
 
@@ -259,7 +259,7 @@ public final class HookShares {
     return owners.values().stream().mapToInt(owner -> owner.lost).max().orElse(0);
   }
 
-  private Stream<Lane> lanes(Kind kind) {
+  private Stream<Lane> lanes(HookKind kind) {
     return owners.values().stream().map(owner -> owner.lanes.get(kind)).filter(Objects::nonNull);
   }
 }

@@ -5,7 +5,7 @@ import dev.berth.node.loops.HookShares.Hook;
 import dev.berth.replica.StackText;
 import dev.berth.replica.hooks.DaemonThread;
 import dev.berth.replica.hooks.HookThreads;
-import dev.berth.replica.log.WorkFields;
+import dev.berth.replica.log.RequestLogFields;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Executor;
@@ -86,7 +86,7 @@ public final class InstanceThreads implements HookThreads {
   // --- hooks ---
 
   @Override
-  public Runnable run(String application, Kind kind, Runnable task) {
+  public Runnable run(String application, HookKind kind, Runnable task) {
     Hook hook;
     synchronized (this) {
       hook = hooks.isShutdown() ? null : shares.add(application, kind, task);
@@ -105,7 +105,7 @@ public final class InstanceThreads implements HookThreads {
   }
 
   @Override
-  public synchronized String lost(String application) {
+  public synchronized String blockedReason(String application) {
     return shares.heldFor(application);
   }
 
@@ -148,13 +148,13 @@ public final class InstanceThreads implements HookThreads {
       synchronized (this) {
         thread.hook = hook;
       }
-      MDC.put(WorkFields.APPLICATION, hook.application());
+      MDC.put(RequestLogFields.APPLICATION, hook.application());
       try {
         hook.task.run();
       } catch (Throwable thrown) { // hooks catch user errors: this is a bug
         LOG.error("{} of application {} threw", name(hook.kind), hook.application(), thrown);
       } finally {
-        WorkFields.endOnThread();
+        RequestLogFields.endOnThread();
       }
       hook = ended(thread, hook);
     }
@@ -210,7 +210,7 @@ public final class InstanceThreads implements HookThreads {
 
   /** Shows the numbers of hooks and lost threads, with their limits. */
   public synchronized void show(MetricSeries into) {
-    for (Kind kind : Kind.values()) {
+    for (HookKind kind : HookKind.values()) {
       MetricSeries of = into.with("kind", name(kind));
       of.gauge("berth_hooks_running", shares.running(kind));
       of.gauge("berth_hooks_sharing", shares.sharing(kind), HookShares.shared(kind));
@@ -223,7 +223,7 @@ public final class InstanceThreads implements HookThreads {
         HookShares.MOST_LOST_OF_APPLICATION);
   }
 
-  private static String name(Kind kind) {
+  private static String name(HookKind kind) {
     return kind.name().toLowerCase(Locale.ROOT);
   }
 

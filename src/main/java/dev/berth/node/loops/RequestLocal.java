@@ -1,7 +1,7 @@
 package dev.berth.node.loops;
 
 import dev.berth.api.RequestContext;
-import dev.berth.replica.log.WorkFields;
+import dev.berth.replica.log.RequestLogFields;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.spi.context.storage.ContextLocal;
@@ -58,7 +58,7 @@ public final class RequestLocal {
       return Map.of();
     }
     Map<String, String> fields = new LinkedHashMap<>();
-    WorkFields.of(request, fields::put);
+    RequestLogFields.of(request, fields::put);
     return fields;
   }
 }

@@ -23,7 +23,8 @@ public final class ApplicationWorkers {
   private static final int IDLE_SECONDS = 10;
 
   private final int threads;
-  private final Map<String, Workers> pools = new ConcurrentHashMap<>(); // by application
+  private final Map<String, ApplicationWorkerPool> pools =
+      new ConcurrentHashMap<>(); // by application
 
   /**
    * @param threads maximum of threads per application
@@ -32,10 +33,10 @@ public final class ApplicationWorkers {
     this.threads = threads;
   }
 
-  private static final class Workers extends ThreadPoolExecutor {
+  private static final class ApplicationWorkerPool extends ThreadPoolExecutor {
     final WorkerPool pool = new WorkerPool(this, null);
 
-    Workers(String application, int threads) {
+    ApplicationWorkerPool(String application, int threads) {
       super(
           threads, threads, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(MAX_WAITING));
       AtomicInteger made = new AtomicInteger();
@@ -62,7 +63,8 @@ public final class ApplicationWorkers {
 
   /** Returns the pool of an application, made on demand. */
   public WorkerPool pool(String application) {
-    return pools.computeIfAbsent(application, name -> new Workers(name, threads)).pool;
+    return pools.computeIfAbsent(application, name -> new ApplicationWorkerPool(name, threads))
+        .pool;
   }
 
   /**
@@ -70,7 +72,7 @@ public final class ApplicationWorkers {
    * pool.
    */
   public void forget(String application) {
-    Workers known = pools.remove(application);
+    ApplicationWorkerPool known = pools.remove(application);
     if (known != null) {
       known.shutdownNow();
     }

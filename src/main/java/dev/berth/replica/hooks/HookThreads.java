@@ -1,7 +1,7 @@
 package dev.berth.replica.hooks;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.replica.log.WorkFields;
+import dev.berth.replica.log.RequestLogFields;
 import java.util.concurrent.RejectedExecutionException;
 
 /**
@@ -12,7 +12,7 @@ import java.util.concurrent.RejectedExecutionException;
 public interface HookThreads {
 
   /** Kind of a task. A hanging task of one kind delays no task of another kind. */
-  enum Kind {
+  enum HookKind {
     /** Reads an application's code and calls its builder. */
     BUILD,
     /** Creates a replica's handlers and starts them. */
@@ -33,19 +33,19 @@ public interface HookThreads {
    * @return an action that cancels the task if it has not begun, and otherwise does nothing
    * @throws RejectedExecutionException when the task will never run
    */
-  Runnable run(String application, Kind kind, Runnable task);
+  Runnable run(String application, HookKind kind, Runnable task);
 
   /** Runs a task of a replica like {@link #run}. Log lines of its user code name the replica. */
-  default Runnable runFor(DeploymentId deployment, String replicaId, Kind kind, Runnable task) {
+  default Runnable runFor(DeploymentId deployment, String replicaId, HookKind kind, Runnable task) {
     return run(
         deployment.application(),
         kind,
         () -> {
-          WorkFields.beginOnThread(deployment, replicaId);
+          RequestLogFields.beginOnThread(deployment, replicaId);
           try {
             task.run();
           } finally {
-            WorkFields.endOnThread();
+            RequestLogFields.endOnThread();
           }
         });
   }
@@ -55,7 +55,7 @@ public interface HookThreads {
    * hooks ignored an interrupt, and their threads are lost. Returns an empty string while hooks
    * run.
    */
-  default String lost(String application) {
+  default String blockedReason(String application) {
     return "";
   }
 

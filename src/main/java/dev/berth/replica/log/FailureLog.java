@@ -39,12 +39,12 @@ public final class FailureLog {
   private static final long THEN_LOOK_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   /** Origin of failures of one class; {@code top} is null for failures without a stack. */
-  private record Place(String type, @Nullable StackTraceElement top) {
-    static final Place OTHER = new Place("other", null);
+  private record FailureOrigin(String type, @Nullable StackTraceElement top) {
+    static final FailureOrigin OTHER = new FailureOrigin("other", null);
   }
 
-  private final Map<String, Allowance> looks = new ConcurrentHashMap<>(); // by class
-  private final Map<Place, Allowance> lines = new ConcurrentHashMap<>();
+  private final Map<String, LogRateLimiter> looks = new ConcurrentHashMap<>(); // by class
+  private final Map<FailureOrigin, LogRateLimiter> lines = new ConcurrentHashMap<>();
   public final FailureCounts counts = new FailureCounts(MAX_CLASSES);
 
   /** Failures that were not logged. */
@@ -81,9 +81,9 @@ public final class FailureLog {
     }
     LoggingEventBuilder line = LOG.atWarn();
     if (request == null) {
-      WorkFields.of(deployment, replicaId, line::addKeyValue);
+      RequestLogFields.of(deployment, replicaId, line::addKeyValue);
     } else {
-      WorkFields.of(request, line::addKeyValue);
+      RequestLogFields.of(request, line::addKeyValue);
     }
     line.setCause(UserFailure.legible(cause));
     if (suppressed == 0) {
@@ -102,30 +102,31 @@ public final class FailureLog {
     long now = nanoClock.getAsLong();
     long unseen =
         looks
-            .computeIfAbsent(type, any -> new Allowance(LOOKS_AT_ONCE, THEN_LOOK_EVERY_NANOS, now))
+            .computeIfAbsent(
+                type, any -> new LogRateLimiter(LOOKS_AT_ONCE, THEN_LOOK_EVERY_NANOS, now))
             .take(now, 0);
     if (unseen < 0) {
       return unseen;
     }
     StackTraceElement[] stack = UserFailure.legible(cause).getStackTrace();
-    Place place = new Place(type, stack.length == 0 ? null : stack[0]);
+    FailureOrigin place = new FailureOrigin(type, stack.length == 0 ? null : stack[0]);
     if (lines.size() >= MAX_PLACES && !lines.containsKey(place)) {
-      place = Place.OTHER;
+      place = FailureOrigin.OTHER;
     }
     return lines
-        .computeIfAbsent(place, any -> new Allowance(AT_ONCE, THEN_EVERY_NANOS, now))
+        .computeIfAbsent(place, any -> new LogRateLimiter(AT_ONCE, THEN_EVERY_NANOS, now))
         .take(now, unseen);
   }
 
   /** Token bucket: a burst, then one permit per interval. Counts the refused calls. */
-  private static final class Allowance {
+  private static final class LogRateLimiter {
     private final int most;
     private final long everyNanos;
     private long left;
     private long sinceNanos; // permits of the time after this are not in left
     private long suppressed;
 
-    Allowance(int most, long everyNanos, long now) {
+    LogRateLimiter(int most, long everyNanos, long now) {
       this.most = most;
       this.everyNanos = everyNanos;
       this.left = most;

@@ -7,23 +7,23 @@ import org.jspecify.annotations.Nullable;
 sealed interface LeaseState {
 
   /** An active lease with its deadline on the nano clock. */
-  record Active(long deadlineNanos) implements LeaseState {}
+  record ActiveLease(long deadlineNanos) implements LeaseState {}
 
   /** The end of a lease, by cause. */
-  enum Ended implements LeaseState {
+  enum EndedLease implements LeaseState {
     CONSUMED(Refusal.ALREADY_USED),
     RELEASED(Refusal.RELEASED),
     EXPIRED(Refusal.EXPIRED);
 
     private final Refusal refusal;
 
-    Ended(Refusal refusal) {
+    EndedLease(Refusal refusal) {
       this.refusal = refusal;
     }
   }
 
   /** Returns the refusal for a late use of the lease; null while the lease is active. */
   default @Nullable Refusal refusal() {
-    return this instanceof Ended ended ? ended.refusal : null;
+    return this instanceof EndedLease ended ? ended.refusal : null;
   }
 }

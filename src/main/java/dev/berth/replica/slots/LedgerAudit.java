@@ -36,20 +36,20 @@ final class LedgerAudit {
    * @param difference granted slots that are neither counted as ended nor part of the word
    * @param still whether the word was the same before and after the counters were read
    */
-  record Reading(long word, long difference, boolean still) {}
+  record LedgerReading(long word, long difference, boolean still) {}
 
   /**
    * Result of the audits so far. Times are on the nano clock; the time of an event that never
    * happened is not read.
    */
-  private record Verdict(
-      Audit audit, long at, long cleanAt, boolean wasClean, @Nullable Finding last) {}
+  private record AuditVerdict(
+      Audit audit, long at, long cleanAt, boolean wasClean, @Nullable AuditFinding last) {}
 
-  private record Finding(long difference, long at, int number) {}
+  private record AuditFinding(long difference, long at, int number) {}
 
-  private static final Verdict NONE = new Verdict(Audit.PENDING, 0, 0, false, null);
+  private static final AuditVerdict NONE = new AuditVerdict(Audit.PENDING, 0, 0, false, null);
 
-  private volatile Verdict verdict = NONE;
+  private volatile AuditVerdict verdict = NONE;
 
   // Confined to the auditing thread: the last difference, its word, and the number of equal
   // readings.
@@ -57,26 +57,26 @@ final class LedgerAudit {
   private long suspectedWord;
   private int times;
 
-  Audit judge(Reading reading, long now) {
-    Verdict before = verdict;
+  Audit judge(LedgerReading reading, long now) {
+    AuditVerdict before = verdict;
     Audit audit = before.audit == Audit.MISMATCH ? Audit.MISMATCH : Audit.BUSY;
-    Finding found = before.last;
+    AuditFinding found = before.last;
     if (reading.still && reading.difference == 0) {
       times = 0;
       audit = Audit.CLEAN;
     } else if (reading.still && isStable(reading)) {
       if (audit != Audit.MISMATCH || found == null || found.difference != reading.difference) {
-        found = new Finding(reading.difference, now, found == null ? 1 : found.number + 1);
+        found = new AuditFinding(reading.difference, now, found == null ? 1 : found.number + 1);
       }
       audit = Audit.MISMATCH;
     }
     boolean clean = audit == Audit.CLEAN;
     verdict =
-        new Verdict(audit, now, clean ? now : before.cleanAt, clean || before.wasClean, found);
+        new AuditVerdict(audit, now, clean ? now : before.cleanAt, clean || before.wasClean, found);
     return audit;
   }
 
-  private boolean isStable(Reading reading) {
+  private boolean isStable(LedgerReading reading) {
     boolean same = times > 0 && suspected == reading.difference;
     boolean atRest = same && suspectedWord == reading.word;
     times = same ? Math.min(times + 1, SAME_UNDER_LOAD) : 1;
@@ -87,8 +87,8 @@ final class LedgerAudit {
 
   /** Returns the verdict of the last audit, with ages as of {@code now}. Thread-safe. */
   LastAudit last(long now) {
-    Verdict said = verdict;
-    Finding found = said.last;
+    AuditVerdict said = verdict;
+    AuditFinding found = said.last;
     return new LastAudit(
         said.audit,
         said.audit == Audit.PENDING ? -1 : Math.max(0, now - said.at),

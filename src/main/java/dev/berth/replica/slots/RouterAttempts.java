@@ -14,13 +14,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class RouterAttempts {
   /** Minimum of entries for attempts. */
-  static final int LEAST_PLACES = 16;
+  static final int MIN_PLACES = 16;
 
   private static final AttemptState[] STATES = AttemptState.values();
   private static final int STATE_BITS = 2; // recorded states: the first four
 
-  private final AttemptMemory memory;
-  private long[] noted = new long[LEAST_PLACES]; // counter and state, ascending
+  private final AttemptDeduplicator memory;
+  private long[] noted = new long[MIN_PLACES]; // counter and state, ascending
   private int first; // index of the first entry in use
   private int end; // index after the last entry in use
   private long forgotten = Long.MIN_VALUE; // greatest forgotten counter
@@ -30,9 +30,9 @@ final class RouterAttempts {
   private long heardNanos; // time of the last turn that found new attempts
   private boolean gone;
 
-  RouterAttempts(AttemptMemory memory, long now) {
+  RouterAttempts(AttemptDeduplicator memory, long now) {
     this.memory = memory;
-    memory.resized(LEAST_PLACES);
+    memory.resized(MIN_PLACES);
     this.turnedNanos = now;
     this.heardNanos = now;
   }
@@ -74,7 +74,7 @@ final class RouterAttempts {
   }
 
   /** Records that an attempt recorded as granted was refused. */
-  synchronized void refused(long counter) {
+  synchronized void markRefused(long counter) {
     int place = place(counter);
     if (isAt(place, counter)) {
       noted[place] = packed(counter, AttemptState.REFUSED);
@@ -99,7 +99,7 @@ final class RouterAttempts {
     newestThen = newest;
     turnedNanos = now;
     gone = first == end && now - heardNanos >= idleNanos;
-    int ample = Math.max(LEAST_PLACES, 4 * Integer.highestOneBit(size()));
+    int ample = Math.max(MIN_PLACES, 4 * Integer.highestOneBit(size()));
     resize(gone ? 0 : Math.min(ample, noted.length));
     return gone;
   }

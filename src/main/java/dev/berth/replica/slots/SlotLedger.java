@@ -67,7 +67,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
   private final LongSupplier secrets;
   private final AtomicLong sequences = new AtomicLong();
   private final Set<Lease> live = ConcurrentHashMap.newKeySet(); // leases that have not ended
-  private final AttemptMemory memory;
+  private final AttemptDeduplicator memory;
 
   private final LongAdder duplicates = new LongAdder();
   private final LedgerAudit audit = new LedgerAudit();
@@ -90,7 +90,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     this.limits = limits;
     this.nanoClock = nanoClock;
     this.secrets = secrets;
-    this.memory = new AttemptMemory(limits);
+    this.memory = new AttemptDeduplicator(limits);
   }
 
   /** Returns the limits of this ledger. */
@@ -160,7 +160,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
   @Override
   public @Nullable Refusal tryAcquire(AttemptId attempt) {
-    return firstTime(attempt) ? settled(attempt, grant(RUNNING_ONE)) : Refusal.REVOKED;
+    return firstTime(attempt) ? recordIfRefused(attempt, grant(RUNNING_ONE)) : Refusal.REVOKED;
   }
 
   @Override
@@ -234,9 +234,9 @@ public final class SlotLedger extends SlotCounters implements Slots {
     return false;
   }
 
-  private @Nullable Refusal settled(AttemptId attempt, @Nullable Refusal refusal) {
+  private @Nullable Refusal recordIfRefused(AttemptId attempt, @Nullable Refusal refusal) {
     if (refusal != null) {
-      memory.refused(attempt);
+      memory.markRefused(attempt);
     }
     return refusal;
   }
@@ -247,7 +247,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     if (lease == null) {
       return new ReserveResult.ReserveRefused(Refusal.REVOKED);
     }
-    Refusal ended = lease.ended();
+    Refusal ended = lease.endReason();
     return ended == null
         ? new ReserveResult.ReserveGranted(lease)
         : new ReserveResult.ReserveRefused(ended);
@@ -296,7 +296,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
       return Refusal.REVOKED;
     }
     Lease lease = find(token);
-    return settled(attempt, lease == null ? unknown(token) : lease.consume());
+    return recordIfRefused(attempt, lease == null ? unknown(token) : lease.consume());
   }
 
   @Override
@@ -329,7 +329,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     if (lease == null) {
       return unknown(token);
     }
-    return lease.renew(ttlNanos) ? null : lease.ended();
+    return lease.renew(ttlNanos) ? null : lease.endReason();
   }
 
   private Refusal unknown(SlotToken token) {
@@ -473,7 +473,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
       long difference = granted - ended - ongoing(seen);
       boolean still = word() == seen;
       if (still || tries == LedgerAudit.TRIES) {
-        return audit.judge(new LedgerAudit.Reading(seen, difference, still), nanoClock.getAsLong());
+        return audit.judge(
+            new LedgerAudit.LedgerReading(seen, difference, still), nanoClock.getAsLong());
       }
     }
   }
@@ -486,7 +487,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
     Lease(@Nullable AttemptId attempt, long deadlineNanos) {
       this.attempt = attempt;
-      this.state = new AtomicReference<>(new LeaseState.Active(deadlineNanos));
+      this.state = new AtomicReference<>(new LeaseState.ActiveLease(deadlineNanos));
     }
 
     @Override
@@ -518,7 +519,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
     @Override
     public long deadlineNanos() {
-      return state.get() instanceof LeaseState.Active active
+      return state.get() instanceof LeaseState.ActiveLease active
           ? active.deadlineNanos()
           : nanoClock.getAsLong();
     }
@@ -529,11 +530,11 @@ public final class SlotLedger extends SlotCounters implements Slots {
     }
 
     private boolean over() {
-      return state.get() instanceof LeaseState.Ended;
+      return state.get() instanceof LeaseState.EndedLease;
     }
 
     /** Returns the reason why the lease is unusable, its deadline included; null while usable. */
-    @Nullable Refusal ended() {
+    @Nullable Refusal endReason() {
       return usable() == null ? state.get().refusal() : null;
     }
 
@@ -542,22 +543,22 @@ public final class SlotLedger extends SlotCounters implements Slots {
      * deadline passed ends the lease, or finds a renewal and retries. So no caller sees an expiry
      * that did not happen.
      */
-    private LeaseState.@Nullable Active usable() {
+    private LeaseState.@Nullable ActiveLease usable() {
       for (; ; ) {
-        if (!(state.get() instanceof LeaseState.Active active)) {
+        if (!(state.get() instanceof LeaseState.ActiveLease active)) {
           return null;
         }
         if (active.deadlineNanos() - nanoClock.getAsLong() > 0) {
           return active;
         }
-        end(active, LeaseState.Ended.EXPIRED);
+        end(active, LeaseState.EndedLease.EXPIRED);
       }
     }
 
     @Override
     public @Nullable Refusal consume() {
       for (var active = usable(); active != null; active = usable()) {
-        if (end(active, LeaseState.Ended.CONSUMED)) {
+        if (end(active, LeaseState.EndedLease.CONSUMED)) {
           return null;
         }
       }
@@ -566,8 +567,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
     @Override
     public boolean release() {
-      while (state.get() instanceof LeaseState.Active active) {
-        if (end(active, LeaseState.Ended.RELEASED)) {
+      while (state.get() instanceof LeaseState.ActiveLease active) {
+        if (end(active, LeaseState.EndedLease.RELEASED)) {
           return true;
         }
       }
@@ -579,7 +580,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
       for (var active = usable(); active != null; active = usable()) {
         long later = deadline(ttlNanos);
         if (later - active.deadlineNanos() <= 0
-            || state.compareAndSet(active, new LeaseState.Active(later))) {
+            || state.compareAndSet(active, new LeaseState.ActiveLease(later))) {
           return true;
         }
       }
@@ -587,21 +588,24 @@ public final class SlotLedger extends SlotCounters implements Slots {
     }
 
     void expireIfPast(long now) {
-      if (state.get() instanceof LeaseState.Active active && active.deadlineNanos() - now <= 0) {
-        end(active, LeaseState.Ended.EXPIRED);
+      if (state.get() instanceof LeaseState.ActiveLease active
+          && active.deadlineNanos() - now <= 0) {
+        end(active, LeaseState.EndedLease.EXPIRED);
       }
     }
 
     /** Ends the lease, here only: the winner of the CAS moves the slot. */
-    private boolean end(LeaseState.Active from, LeaseState.Ended how) {
+    private boolean end(LeaseState.ActiveLease from, LeaseState.EndedLease how) {
       if (!state.compareAndSet(from, how)) {
         return false;
       }
       live.remove(this);
-      long change = how == LeaseState.Ended.CONSUMED ? RUNNING_ONE - RESERVED_ONE : -RESERVED_ONE;
+      long change =
+          how == LeaseState.EndedLease.CONSUMED ? RUNNING_ONE - RESERVED_ONE : -RESERVED_ONE;
       change(seen -> seen + change + STAMP_ONE);
-      if (how != LeaseState.Ended.CONSUMED) {
-        (how == LeaseState.Ended.EXPIRED ? EXPIRED : RELEASED).getAndIncrement(SlotLedger.this);
+      if (how != LeaseState.EndedLease.CONSUMED) {
+        (how == LeaseState.EndedLease.EXPIRED ? EXPIRED : RELEASED)
+            .getAndIncrement(SlotLedger.this);
       }
       long now = nanoClock.getAsLong();
       SlotToken made = token.get();
@@ -613,7 +617,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
       if (named != null && memory.lease(named) == this) {
         memory.leaseEnded(named, now);
       }
-      if (how != LeaseState.Ended.CONSUMED) {
+      if (how != LeaseState.EndedLease.CONSUMED) {
         observer.onSlotFreed(SlotLedger.this);
       }
       return true;

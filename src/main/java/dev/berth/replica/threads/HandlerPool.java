@@ -1,7 +1,7 @@
 package dev.berth.replica.threads;
 
 import dev.berth.replica.hooks.DaemonThread;
-import dev.berth.replica.threads.InstanceHandlerThreads.Share;
+import dev.berth.replica.threads.InstanceHandlerThreads.ApplicationThreadShare;
 import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.Set;
@@ -24,19 +24,23 @@ final class HandlerPool implements HandlerThreads {
   private static final Logger LOG = LoggerFactory.getLogger(HandlerPool.class);
 
   private final InstanceHandlerThreads instance;
-  final Share share;
+  final ApplicationThreadShare share;
   private final String replicaId;
 
   // Guarded by this. No lock of another pool is acquired under this lock.
-  private final Set<Worker> workers = new HashSet<>();
-  private final ArrayDeque<Worker> idle = new ArrayDeque<>(); // parked; the newest first
+  private final Set<HandlerWorker> workers = new HashSet<>();
+  private final ArrayDeque<HandlerWorker> idle = new ArrayDeque<>(); // parked; the newest first
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>(); // bounded by the slots
   private int waking; // threads removed from idle for a task that have not run yet
   private int max;
   private int made;
   private boolean stopped;
 
-  HandlerPool(InstanceHandlerThreads instance, Share share, String replicaId, int maxOngoing) {
+  HandlerPool(
+      InstanceHandlerThreads instance,
+      ApplicationThreadShare share,
+      String replicaId,
+      int maxOngoing) {
     this.instance = instance;
     this.share = share;
     this.replicaId = replicaId;
@@ -65,7 +69,7 @@ final class HandlerPool implements HandlerThreads {
    * for the task.
    */
   private boolean hand(Runnable task) {
-    Worker woken;
+    HandlerWorker woken;
     synchronized (this) {
       if (stopped) {
         throw new RejectedExecutionException("handler threads: stopped (expected: running)");
@@ -84,16 +88,16 @@ final class HandlerPool implements HandlerThreads {
    * Returns the thread to wake for the next task; null when a thread is waking already, which wakes
    * the next itself.
    */
-  private @Nullable Worker wakeNext() {
-    Worker woken = waking > 0 || tasks.isEmpty() ? null : idle.pollFirst();
+  private @Nullable HandlerWorker wakeNext() {
+    HandlerWorker woken = waking > 0 || tasks.isEmpty() ? null : idle.pollFirst();
     if (woken != null) {
       waking++;
-      woken.state = Worker.WAKING;
+      woken.state = HandlerWorker.WAKING;
     }
     return woken;
   }
 
-  private static void wake(@Nullable Worker worker) {
+  private static void wake(@Nullable HandlerWorker worker) {
     if (worker != null) {
       worker.wake.release();
     }
@@ -104,14 +108,14 @@ final class HandlerPool implements HandlerThreads {
       instance.give(share, 1);
       return;
     }
-    Worker worker = new Worker(task, "berth-" + replicaId + "-" + ++made);
+    HandlerWorker worker = new HandlerWorker(task, "berth-" + replicaId + "-" + ++made);
     worker.start();
     workers.add(worker);
   }
 
   /** Ends the thread that has been idle longest. Returns false when no thread is idle. */
   synchronized boolean endIdle() {
-    Worker worker = idle.peekLast();
+    HandlerWorker worker = idle.peekLast();
     boolean ended = worker != null && worker.endIfIdle();
     wake(ended ? worker : null);
     return ended;
@@ -135,7 +139,7 @@ final class HandlerPool implements HandlerThreads {
     }
   }
 
-  private final class Worker extends DaemonThread {
+  private final class HandlerWorker extends DaemonThread {
     private static final int BUSY = 0;
     private static final int IDLE = 1;
     private static final int WAKING = 2;
@@ -146,7 +150,7 @@ final class HandlerPool implements HandlerThreads {
     private volatile int state; // written under the lock
     private @Nullable Runnable task; // null after the task, for the garbage collector
 
-    Worker(Runnable first, String name) {
+    HandlerWorker(Runnable first, String name) {
       super(() -> {}, name);
       task = first;
     }
@@ -181,7 +185,7 @@ final class HandlerPool implements HandlerThreads {
     /** Returns the next task; null when this thread must end. */
     private @Nullable Runnable next() {
       while (state != ENDED) {
-        Worker woken;
+        HandlerWorker woken;
         Runnable next;
         boolean rests;
         synchronized (HandlerPool.this) {

@@ -24,7 +24,7 @@ public interface HandlerThreads extends Executor {
 
   /** Creates the threads of a replica. */
   @FunctionalInterface
-  interface Factory {
+  interface HandlerThreadsFactory {
     /**
      * Creates the threads of one replica.
      *

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * of demand. An application that arrives when others hold all threads exceeds the limit by its
  * share. The surplus threads of the others then end after their task.
  */
-public final class InstanceHandlerThreads implements HandlerThreads.Factory {
+public final class InstanceHandlerThreads implements HandlerThreads.HandlerThreadsFactory {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceHandlerThreads.class);
 
   /** Time without a task after which a platform thread ends, in milliseconds. */
@@ -34,7 +34,7 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
   private final int max;
 
   // Written under this lock. No lock of a pool is acquired under this lock.
-  private final Map<String, Share> shares = new HashMap<>(); // by application
+  private final Map<String, ApplicationThreadShare> shares = new HashMap<>(); // by application
   private volatile int each; // share of one application, reserved for it
   private volatile int taken; // platform threads that have not ended
   private final LongAdder refused = new LongAdder();
@@ -56,7 +56,7 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
   }
 
   /** Platform threads of one application that have not ended. */
-  static final class Share {
+  static final class ApplicationThreadShare {
     private volatile int threads;
   }
 
@@ -71,7 +71,8 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
     if (virtualThreads) {
       LOG.warn("replica {}: threads: virtual: platform (expected: JDK 21 or later)", replicaId);
     }
-    Share share = shares.computeIfAbsent(application, none -> new Share());
+    ApplicationThreadShare share =
+        shares.computeIfAbsent(application, none -> new ApplicationThreadShare());
     HandlerPool pool = new HandlerPool(this, share, replicaId, maxOngoing);
     pools.add(pool);
     divide();
@@ -96,7 +97,7 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
    * Acquires the right to one thread. An application obtains its share even if others hold all
    * threads.
    */
-  void take(Share share) {
+  void take(ApplicationThreadShare share) {
     if (!tryTake(share)) {
       // else many new applications would far exceed the limit
       int most = taken < max + max / 2 ? each : 1;
@@ -110,9 +111,9 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
   }
 
   /** Acquires a thread unless that would use the unused share of another application. */
-  private synchronized boolean tryTake(Share share) {
+  private synchronized boolean tryTake(ApplicationThreadShare share) {
     int kept = -Math.max(0, each - share.threads);
-    for (Share any : shares.values()) {
+    for (ApplicationThreadShare any : shares.values()) {
       kept += Math.max(0, each - any.threads);
     }
     if (taken + kept >= max) {
@@ -123,7 +124,7 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
   }
 
   /** Releases the rights of threads that ended or were not needed. */
-  synchronized void give(Share share, int threads) {
+  synchronized void give(ApplicationThreadShare share, int threads) {
     taken -= threads;
     share.threads -= threads;
     if (share.threads == 0) {
@@ -135,7 +136,7 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
    * Handles a failed start of a thread: busy threads end after their task, which frees threads of
    * the operating system for other pools too.
    */
-  void notStarted(Share share) {
+  void notStarted(ApplicationThreadShare share) {
     give(share, 1);
     refused.increment();
     lacking.set(taken);
@@ -143,12 +144,12 @@ public final class InstanceHandlerThreads implements HandlerThreads.Factory {
   }
 
   /** Returns whether a thread must end after its task. */
-  boolean lacksThreads(Share share) {
+  boolean lacksThreads(ApplicationThreadShare share) {
     return taken > max && share.threads > each
         || lacking.get() > 0 && lacking.getAndDecrement() > 0;
   }
 
-  private boolean endIdle(Share wanting) {
+  private boolean endIdle(ApplicationThreadShare wanting) {
     return pools.stream()
         .filter(pool -> pool.share == wanting || pool.share.threads > each)
         .anyMatch(HandlerPool::endIdle);

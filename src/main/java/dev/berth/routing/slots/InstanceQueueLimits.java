@@ -1,16 +1,16 @@
 package dev.berth.routing.slots;
 
-import dev.berth.stream.Bound;
-import dev.berth.stream.StreamLedger;
+import dev.berth.stream.CountingLimit;
+import dev.berth.stream.StreamMemoryBudget;
 
 /**
  * Limits that all routers of an instance share. They apply even to deployments without a limit of
  * their own, which is Ray Serve's default. Thread-safe.
  */
 public final class InstanceQueueLimits {
-  private final Bound queued; // requests; berth.limits.max_queued_total
-  private final Bound queuedBytes; // bytes; berth.limits.max_queued_bytes
-  public final StreamLedger streams;
+  private final CountingLimit queued; // requests; berth.limits.max_queued_total
+  private final CountingLimit queuedBytes; // bytes; berth.limits.max_queued_bytes
+  public final StreamMemoryBudget streams;
 
   /**
    * @param maxQueued maximum requests of all deployments that wait for a slot; default 10 000
@@ -18,9 +18,9 @@ public final class InstanceQueueLimits {
    * @param maxStreamBytes maximum bytes in flight of all responses
    */
   public InstanceQueueLimits(int maxQueued, long maxQueuedBytes, long maxStreamBytes) {
-    this.queued = new Bound(maxQueued);
-    this.queuedBytes = new Bound(maxQueuedBytes);
-    this.streams = new StreamLedger(maxStreamBytes);
+    this.queued = new CountingLimit(maxQueued);
+    this.queuedBytes = new CountingLimit(maxQueuedBytes);
+    this.streams = new StreamMemoryBudget(maxStreamBytes);
   }
 
   public boolean tryQueue(int bytes) {
@@ -50,11 +50,11 @@ public final class InstanceQueueLimits {
 
   /** Returns the number of requests waiting now. */
   public long queued() {
-    return queued.taken();
+    return queued.inUse();
   }
 
   /** Returns the bytes of the requests waiting now. */
   public long queuedBytes() {
-    return queuedBytes.taken();
+    return queuedBytes.inUse();
   }
 }

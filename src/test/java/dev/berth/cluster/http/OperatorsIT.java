@@ -3,7 +3,7 @@ package dev.berth.cluster.http;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.admin.AdminGate;
+import dev.berth.admin.AdminAuthFilter;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ClusterConfig.Role;
@@ -142,7 +142,7 @@ class OperatorsIT {
         .containsEntry(ControllerCommands.ID, "id-1")
         .containsEntry(ControllerCommands.FILE, "file://h/f")
         .containsEntry(ForwardRoutes.BY, "w1")
-        .containsEntry(AdminGate.FOR, "address 127.0.0.1 by w1")
+        .containsEntry(AdminAuthFilter.FOR, "address 127.0.0.1 by w1")
         .doesNotContainKey("Authorization");
     assertThat(ask(to("/own")).body()).isEqualTo("own");
     assertThat(ask(to("/nowhere")).statusCode()).isEqualTo(404);

@@ -3,7 +3,7 @@ package dev.berth.node.loops;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.node.loops.HookShares.Hook;
-import dev.berth.replica.hooks.HookThreads.Kind;
+import dev.berth.replica.hooks.HookThreads.HookKind;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -28,7 +28,7 @@ class HookSharesTest {
     return Duration.ofMillis(millis).toNanos();
   }
 
-  private List<Hook> add(String application, Kind kind, int times) {
+  private List<Hook> add(String application, HookKind kind, int times) {
     List<Hook> added = new ArrayList<>();
     for (int i = 0; i < times; i++) {
       added.add(shares.add(application, kind, () -> {}));
@@ -46,7 +46,7 @@ class HookSharesTest {
   }
 
   /** Begins one, has it interrupted, and waits until it is lost. */
-  private Hook lose(String application, Kind kind) {
+  private Hook lose(String application, HookKind kind) {
     add(application, kind, 1);
     List<Hook> begun = begin();
     assertThat(begun).as("%s of %s", kind, application).hasSize(1);
@@ -57,11 +57,11 @@ class HookSharesTest {
 
   @Test
   void anApplicationHasAThreadOfEachKindHoweverManyAnotherHangs() {
-    for (Kind kind : Kind.values()) {
+    for (HookKind kind : HookKind.values()) {
       add("bad", kind, 1_000);
     }
     begin();
-    for (Kind kind : Kind.values()) {
+    for (HookKind kind : HookKind.values()) {
       List<Hook> good = add("good", kind, 1);
       assertThat(begin()).as("%s", kind).isEqualTo(good);
     }
@@ -69,34 +69,34 @@ class HookSharesTest {
 
   @Test
   void anApplicationTakesNoMoreSharesThanItLeavesFree() {
-    add("a", Kind.START, 1_000);
+    add("a", HookKind.START, 1_000);
     assertThat(begin()).hasSize(ALONE);
-    add("b", Kind.START, 1_000);
+    add("b", HookKind.START, 1_000);
     assertThat(begin()).hasSize(1 + HookShares.SHARED / 4);
-    add("c", Kind.START, 1_000);
+    add("c", HookKind.START, 1_000);
     assertThat(begin()).hasSize(1 + HookShares.SHARED / 8);
-    assertThat(shares.sharing(Kind.START)).isLessThanOrEqualTo(HookShares.SHARED);
-    assertThat(shares.running(Kind.START)).isEqualTo(3 + shares.sharing(Kind.START));
-    assertThat(shares.waiting(Kind.START)).isEqualTo(3_000 - shares.running(Kind.START));
+    assertThat(shares.sharing(HookKind.START)).isLessThanOrEqualTo(HookShares.SHARED);
+    assertThat(shares.running(HookKind.START)).isEqualTo(3 + shares.sharing(HookKind.START));
+    assertThat(shares.waiting(HookKind.START)).isEqualTo(3_000 - shares.running(HookKind.START));
   }
 
   @Test
   void twoHundredApplicationsThatHangLeaveEachItsOwnThread() {
     for (int i = 0; i < 200; i++) {
-      add("bad" + i, Kind.START, 10);
+      add("bad" + i, HookKind.START, 10);
     }
     begin();
-    List<Hook> good = add("good", Kind.START, 2);
+    List<Hook> good = add("good", HookKind.START, 2);
     assertThat(begin()).startsWith(good.get(0));
-    assertThat(shares.sharing(Kind.START)).isLessThanOrEqualTo(HookShares.SHARED);
+    assertThat(shares.sharing(HookKind.START)).isLessThanOrEqualTo(HookShares.SHARED);
   }
 
   @Test
   void aShareThatIsFreeGoesToWhoHasFewestThenToWhoWaitedLongest() {
-    add("a", Kind.STOP, ALONE);
+    add("a", HookKind.STOP, ALONE);
     List<Hook> ofA = begin();
     for (String other : List.of("b", "c", "d", "e")) {
-      add(other, Kind.STOP, ALONE);
+      add(other, HookKind.STOP, ALONE);
       begin(); // 16, 8, 4 and 2 shares; 2 are free
     }
     ofA.subList(0, 6).forEach(shares::ended);
@@ -105,41 +105,41 @@ class HookSharesTest {
 
   @Test
   void oneThatIsTakenBackNeverRuns() {
-    List<Hook> all = add("a", Kind.START, ALONE + 2);
+    List<Hook> all = add("a", HookKind.START, ALONE + 2);
     List<Hook> begun = begin();
     shares.remove(all.get(ALONE));
     shares.remove(begun.get(0)); // it runs: nothing happens
     shares.ended(begun.get(1));
     assertThat(begin()).containsExactly(all.get(ALONE + 1));
-    assertThat(shares.waiting(Kind.START)).isZero();
-    assertThat(shares.running(Kind.START)).isEqualTo(ALONE);
+    assertThat(shares.waiting(HookKind.START)).isZero();
+    assertThat(shares.running(HookKind.START)).isEqualTo(ALONE);
   }
 
   @Test
   void oneForWhichThereWasNoThreadIsTheFirstToBeginLater() {
-    List<Hook> all = add("a", Kind.START, ALONE + 1);
+    List<Hook> all = add("a", HookKind.START, ALONE + 1);
     begin();
     shares.putBack(all.get(4));
-    assertThat(shares.waiting(Kind.START)).isEqualTo(2);
+    assertThat(shares.waiting(HookKind.START)).isEqualTo(2);
     assertThat(begin()).containsExactly(all.get(4));
   }
 
   @Test
   void noMoreWaitThanTheBound() {
-    add("a", Kind.START, HookShares.MOST_WAITING);
-    assertThat(shares.add("b", Kind.START, () -> {})).isNull();
-    assertThat(shares.add("b", Kind.STOP, () -> {})).as("for each kind").isNotNull();
+    add("a", HookKind.START, HookShares.MOST_WAITING);
+    assertThat(shares.add("b", HookKind.START, () -> {})).isNull();
+    assertThat(shares.add("b", HookKind.STOP, () -> {})).as("for each kind").isNotNull();
     assertThat(begin()).isNotEmpty();
-    assertThat(shares.add("b", Kind.START, () -> {})).isNotNull();
+    assertThat(shares.add("b", HookKind.START, () -> {})).isNotNull();
   }
 
   // --- lost ---
 
   @Test
   void aThreadIsLostASecondAfterItsHookWasInterruptedAndBackWhenThatEnds() {
-    add("a", Kind.START, 1);
+    add("a", HookKind.START, 1);
     Hook hook = begin().get(0);
-    List<Hook> next = add("a", Kind.START, HookShares.SHARED);
+    List<Hook> next = add("a", HookKind.START, HookShares.SHARED);
     begin();
     shares.givenUp(hook, ms(500));
     shares.givenUp(hook, ms(900)); // its time runs from the first
@@ -149,7 +149,7 @@ class HookSharesTest {
     assertThat(shares.findLost(ms(9_000))).as("once").isEmpty();
     assertThat(shares.lost).isEqualTo(1);
     assertThat(shares.mostLost()).isEqualTo(1);
-    assertThat(shares.running(Kind.START)).isEqualTo(ALONE - 1);
+    assertThat(shares.running(HookKind.START)).isEqualTo(ALONE - 1);
     next.subList(0, ALONE - 1).forEach(shares::ended);
     assertThat(begin()).as("its own thread is made up for").isNotEmpty();
     assertThat(shares.ended(hook)).isTrue();
@@ -162,10 +162,10 @@ class HookSharesTest {
     List<Hook> lost = new ArrayList<>();
     for (int i = 0; i < HookShares.MOST_LOST_OF_APPLICATION; i++) {
       assertThat(shares.heldFor("bad")).isEmpty();
-      lost.add(lose("bad", Kind.values()[i % Kind.values().length]));
+      lost.add(lose("bad", HookKind.values()[i % HookKind.values().length]));
     }
     List<Hook> held = new ArrayList<>();
-    for (Kind kind : Kind.values()) {
+    for (HookKind kind : HookKind.values()) {
       held.addAll(add("bad", kind, 1));
     }
     assertThat(begin()).isEmpty();
@@ -173,7 +173,7 @@ class HookSharesTest {
         .isEqualTo(
             "threads lost to hooks that ignore interrupts: 8 of the application (expected: below"
                 + " 8), 8 of the instance (expected: below 64)");
-    List<Hook> good = add("good", Kind.START, 3);
+    List<Hook> good = add("good", HookKind.START, 3);
     assertThat(begin()).isEqualTo(good);
     assertThat(shares.heldFor("good")).isEmpty();
 
@@ -184,23 +184,23 @@ class HookSharesTest {
 
   @Test
   void anApplicationThatLostThreadsHasFewerShares() {
-    lose("bad", Kind.STOP);
-    lose("bad", Kind.STOP);
-    add("bad", Kind.START, 100);
+    lose("bad", HookKind.STOP);
+    lose("bad", HookKind.STOP);
+    add("bad", HookKind.START, 100);
     assertThat(begin()).hasSize(1 + HookShares.MOST_LOST_OF_APPLICATION - 2);
   }
 
   @Test
   void withManyLostInTheInstanceThoseThatLostSomeRunNothingMoreAndTheOthersAllTheirs() {
     for (int i = 0; i < HookShares.MOST_LOST; i++) {
-      lose("bad" + i, Kind.START);
+      lose("bad" + i, HookKind.START);
     }
-    add("bad0", Kind.START, 1);
+    add("bad0", HookKind.START, 1);
     assertThat(begin()).isEmpty();
     assertThat(shares.heldFor("bad0")).endsWith("64 of the instance (expected: below 64)");
-    add("good", Kind.START, 100);
+    add("good", HookKind.START, 100);
     assertThat(begin()).hasSize(ALONE);
-    lose("late", Kind.STOP); // who lost none before has its own threads still
+    lose("late", HookKind.STOP); // who lost none before has its own threads still
     assertThat(shares.heldFor("late")).isNotEmpty();
     assertThat(shares.lost).isEqualTo(HookShares.MOST_LOST + 1);
   }
@@ -242,7 +242,7 @@ class HookSharesTest {
         case 0, 1 -> {
           int times = random.nextInt(10) == 0 ? 100 : 1 + random.nextInt(3);
           String application = "a" + random.nextInt(applications);
-          Kind kind = Kind.values()[random.nextInt(2)];
+          HookKind kind = HookKind.values()[random.nextInt(2)];
           for (int i = 0; i < times; i++) {
             Hook added = shares.add(application, kind, () -> {});
             model.waiting.put(added, application);
@@ -306,7 +306,7 @@ class HookSharesTest {
           .as("seed %d: it lost %d of %d", seed, own, model.lost.size())
           .isEqualTo(own == 0 || (own < 8 && model.lost.size() < 64));
     }
-    for (Kind kind : Kind.values()) {
+    for (HookKind kind : HookKind.values()) {
       long sharing = 0;
       for (int i = 0; i < MOST_APPLICATIONS; i++) {
         long run = running.getOrDefault("a" + i + kind, 0L);

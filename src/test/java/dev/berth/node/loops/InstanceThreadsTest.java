@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.fakes.Effort;
 import dev.berth.fakes.ManualClock;
 import dev.berth.metrics.Meters;
-import dev.berth.replica.hooks.HookThreads.Kind;
+import dev.berth.replica.hooks.HookThreads.HookKind;
 import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
@@ -54,7 +54,8 @@ class InstanceThreadsTest {
     }
   }
 
-  private Thread begun(String application, Kind kind, Runnable hook) throws InterruptedException {
+  private Thread begun(String application, HookKind kind, Runnable hook)
+      throws InterruptedException {
     AtomicReference<Thread> thread = new AtomicReference<>();
     CountDownLatch began = new CountDownLatch(1);
     threads.run(
@@ -89,11 +90,11 @@ class InstanceThreadsTest {
   @Test
   void aThousandHangingStartsOfOneApplicationKeepNoneOfAnotherWaiting() throws Exception {
     for (int i = 0; i < 1_000; i++) {
-      threads.run("bad", Kind.START, this::hang);
+      threads.run("bad", HookKind.START, this::hang);
     }
-    for (Kind kind : Kind.values()) {
+    for (HookKind kind : HookKind.values()) {
       begun("good", kind, () -> {});
-      begun("bad", kind == Kind.START ? Kind.STOP : kind, () -> {});
+      begun("bad", kind == HookKind.START ? HookKind.STOP : kind, () -> {});
     }
     assertThat(metric("berth_hooks_waiting{kind=\"start\"}"))
         .isEqualTo(1_000 - 1 - HookShares.SHARED / 2);
@@ -106,19 +107,19 @@ class InstanceThreadsTest {
     CountDownLatch mayEnd = new CountDownLatch(1);
     for (int i = 0; i < HookShares.MOST_LOST_OF_APPLICATION; i++) {
       CountDownLatch until = i == 0 ? firstMayEnd : mayEnd;
-      begun("bad", Kind.START, () -> hangForGood(until)).interrupt();
+      begun("bad", HookKind.START, () -> hangForGood(until)).interrupt();
       threads.look();
       assertThat(metric("berth_lost_threads ")).as("not at once").isEqualTo(i);
       clock.advanceNanos(HookShares.LOST_AFTER_NANOS);
       threads.look();
       assertThat(metric("berth_lost_threads ")).isEqualTo(i + 1);
     }
-    assertThat(threads.lost("bad")).contains("8 of the application (expected: below 8)");
-    assertThat(threads.lost("good")).isEmpty();
+    assertThat(threads.blockedReason("bad")).contains("8 of the application (expected: below 8)");
+    assertThat(threads.blockedReason("good")).isEmpty();
     AtomicInteger more = new AtomicInteger();
-    threads.run("bad", Kind.START, () -> hangForGood(mayEnd));
-    threads.run("bad", Kind.STOP, more::incrementAndGet);
-    begun("good", Kind.START, () -> {});
+    threads.run("bad", HookKind.START, () -> hangForGood(mayEnd));
+    threads.run("bad", HookKind.STOP, more::incrementAndGet);
+    begun("good", HookKind.START, () -> {});
     assertThat(more).hasValue(0);
 
     firstMayEnd.countDown();
@@ -126,19 +127,19 @@ class InstanceThreadsTest {
     until(0, "berth_hooks_waiting{");
     until(1, "berth_hooks_running{");
     assertThat(more).as("all that waited for that, each on its thread").hasValue(1);
-    assertThat(threads.lost("bad")).isEmpty();
+    assertThat(threads.blockedReason("bad")).isEmpty();
     mayEnd.countDown();
     until(0, "berth_lost_threads ");
   }
 
   @Test
   void aHookThatHeedsItsInterruptOrKeepsItsOwnCostsNone() throws Exception {
-    begun("good", Kind.STOP, this::hang).interrupt();
+    begun("good", HookKind.STOP, this::hang).interrupt();
     until(0, "berth_hooks_running{");
     CountDownLatch mayEnd = new CountDownLatch(1);
     begun(
         "good",
-        Kind.HEALTH,
+        HookKind.HEALTH,
         () -> {
           Thread.currentThread().interrupt(); // as code does that caught one elsewhere
           hangForGood(mayEnd);
@@ -152,13 +153,13 @@ class InstanceThreadsTest {
   @Test
   void theInterruptOfOneHookDoesNotReachTheNextOnItsThread() throws Exception {
     for (int i = 0; i < HookShares.SHARED / 2; i++) {
-      threads.run("a", Kind.START, this::hang); // leaves one thread for the two below
+      threads.run("a", HookKind.START, this::hang); // leaves one thread for the two below
     }
     CountDownLatch go = new CountDownLatch(1);
     Thread thread =
         begun(
             "a",
-            Kind.START,
+            HookKind.START,
             () -> {
               hangForGood(go);
               Thread.currentThread().interrupt();
@@ -167,7 +168,7 @@ class InstanceThreadsTest {
     AtomicReference<Thread> seen = new AtomicReference<>();
     threads.run(
         "a",
-        Kind.START,
+        HookKind.START,
         () -> {
           seen.set(Thread.currentThread());
           flags.set(Thread.currentThread().isInterrupted() ? 1 : 0);
@@ -183,7 +184,7 @@ class InstanceThreadsTest {
     CountDownLatch interrupted = new CountDownLatch(1);
     begun(
         "a",
-        Kind.START,
+        HookKind.START,
         () -> {
           hang();
           interrupted.countDown();
@@ -192,7 +193,7 @@ class InstanceThreadsTest {
     for (int i = 0; i < 2 * HookShares.SHARED; i++) {
       threads.run(
           "b",
-          Kind.START,
+          HookKind.START,
           () -> {
             begun.incrementAndGet();
             hang();
@@ -202,7 +203,7 @@ class InstanceThreadsTest {
     assertThat(interrupted.await(20, TimeUnit.SECONDS)).isTrue();
     until(0, "berth_hooks_running{");
     assertThat(begun).as("none of those that waited").hasValue(1 + HookShares.SHARED / 2);
-    assertThatThrownBy(() -> threads.run("a", Kind.STOP, () -> {}))
+    assertThatThrownBy(() -> threads.run("a", HookKind.STOP, () -> {}))
         .isInstanceOf(RejectedExecutionException.class)
         .hasMessageStartingWith("stop of application a: no thread (expected: ");
   }
@@ -221,7 +222,7 @@ class InstanceThreadsTest {
               () -> {
                 for (int i = first; i < first + each; i++) {
                   int task = i;
-                  Kind kind = Kind.values()[random.nextInt(2)];
+                  HookKind kind = HookKind.values()[random.nextInt(2)];
                   Thread interrupts = random.nextInt(20) == 0 ? Thread.currentThread() : null;
                   Runnable back =
                       threads.run(

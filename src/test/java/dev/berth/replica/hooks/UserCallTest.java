@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 /** User code that runs once, unless it ends before it began. */
 class UserCallTest {
-  private final UserCall call = new UserCall();
+  private final InterruptibleCall call = new InterruptibleCall();
   private final List<String> ran = new ArrayList<>();
 
   @Test

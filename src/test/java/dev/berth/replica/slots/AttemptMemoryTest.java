@@ -18,11 +18,11 @@ class AttemptMemoryTest {
   private static final long REMEMBER = 1000;
   private static final long IDLE = 5000;
 
-  private final AttemptMemory memory = memory(1 << 20);
+  private final AttemptDeduplicator memory = memory(1 << 20);
   private long now = 500;
 
-  private static AttemptMemory memory(int places) {
-    return new AttemptMemory(new LedgerLimits(1, IDLE, 2, REMEMBER, places));
+  private static AttemptDeduplicator memory(int places) {
+    return new AttemptDeduplicator(new LedgerLimits(1, IDLE, 2, REMEMBER, places));
   }
 
   private static AttemptId attempt(long counter) {
@@ -69,16 +69,16 @@ class AttemptMemoryTest {
   @Test
   void oneThatWasRefusedAfterAllIsKnownAsSuch() {
     note(1, GRANTED);
-    memory.refused(attempt(1));
-    memory.refused(attempt(2));
-    memory.refused(new AttemptId(8, 8, 8));
+    memory.markRefused(attempt(1));
+    memory.markRefused(attempt(2));
+    memory.markRefused(new AttemptId(8, 8, 8));
     assertThat(memory.state(attempt(1))).isEqualTo(REFUSED);
     assertThat(memory.state(attempt(2))).isEqualTo(NEVER);
   }
 
   @Test
   void withoutRoomTheOldestAreForgottenBeforeTheirTimeAndGrantedNothing() {
-    AttemptMemory small = memory(64);
+    AttemptDeduplicator small = memory(64);
     for (int i = 1; i <= 1000; i++) {
       assertThat(small.note(attempt(i), GRANTED, now)).isEqualTo(NEVER);
     }
@@ -93,7 +93,7 @@ class AttemptMemoryTest {
 
   @Test
   void placesComeBackWhenLessIsRemembered() {
-    AttemptMemory small = memory(1040);
+    AttemptDeduplicator small = memory(1040);
     for (int i = 1; i <= 1000; i++) {
       small.note(attempt(i), GRANTED, now);
     }
@@ -108,7 +108,7 @@ class AttemptMemoryTest {
 
   @Test
   void moreRoutersThanMayBeAreGrantedNothing() {
-    for (int i = 0; i < AttemptMemory.MAX_ROUTERS; i++) {
+    for (int i = 0; i < AttemptDeduplicator.MAX_ROUTERS; i++) {
       assertThat(memory.note(new AttemptId(i, 0, 1), GRANTED, now)).isEqualTo(NEVER);
     }
     assertThat(note(1, GRANTED)).isEqualTo(FORGOTTEN);

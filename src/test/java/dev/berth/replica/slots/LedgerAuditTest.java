@@ -2,7 +2,7 @@ package dev.berth.replica.slots;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.replica.slots.LedgerAudit.Reading;
+import dev.berth.replica.slots.LedgerAudit.LedgerReading;
 import dev.berth.view.LedgerView.Audit;
 import dev.berth.view.LedgerView.LastAudit;
 import org.junit.jupiter.api.Test;
@@ -16,12 +16,12 @@ class LedgerAuditTest {
 
   private Audit still(long difference) {
     now += SECOND;
-    return audit.judge(new Reading(word, difference, true), now);
+    return audit.judge(new LedgerReading(word, difference, true), now);
   }
 
   private Audit moving() {
     now += SECOND;
-    return audit.judge(new Reading(word, 77, false), now);
+    return audit.judge(new LedgerReading(word, 77, false), now);
   }
 
   @Test

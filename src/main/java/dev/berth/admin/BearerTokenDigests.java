@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * Identifies the client by the secret of an {@code Authorization: Bearer} header. Stores only
  * digests of the secrets.
  */
-final class KnownTokens {
+final class BearerTokenDigests {
   private static final String SCHEME = "bearer ";
 
   private final Map<String, byte[]> digests = new LinkedHashMap<>(); // by name
@@ -18,7 +18,7 @@ final class KnownTokens {
   /**
    * @param secrets secrets by client name
    */
-  KnownTokens(Map<String, String> secrets) {
+  BearerTokenDigests(Map<String, String> secrets) {
     secrets.forEach((name, secret) -> digests.put(name, digest(secret)));
   }
 
@@ -47,6 +47,6 @@ final class KnownTokens {
   }
 
   private static byte[] digest(String secret) {
-    return DigestedFile.sha256().digest(secret.getBytes(StandardCharsets.UTF_8));
+    return DigestingFileWriter.sha256().digest(secret.getBytes(StandardCharsets.UTF_8));
   }
 }

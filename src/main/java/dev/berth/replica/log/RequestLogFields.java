@@ -6,11 +6,11 @@ import java.util.function.BiConsumer;
 import org.slf4j.MDC;
 
 /** Log fields that name the request or replica a thread works for, on any thread. */
-public final class WorkFields {
+public final class RequestLogFields {
   /** Field of a thread's work while only the application is known. */
   public static final String APPLICATION = "application";
 
-  private WorkFields() {}
+  private RequestLogFields() {}
 
   /** Passes the name and value of each field of a request to {@code into}. */
   public static void of(RequestContext request, BiConsumer<String, String> into) {

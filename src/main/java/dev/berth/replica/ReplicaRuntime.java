@@ -28,12 +28,12 @@ import org.slf4j.LoggerFactory;
  * Thread-safe state of a replica that its requests use, on all of its loops: name, slots, limits,
  * logs and counters. Does not know the lifecycle, which belongs to {@code Replica}.
  */
-abstract class ServedReplica {
+abstract class ReplicaRuntime {
   private final String replicaId;
   private final DeploymentId deployment;
   private final ReplicaAddress address;
   final SlotLedger slots;
-  final RefusedRouters refused;
+  final RemoteWaiters refused;
   final LedgerLimits ledgerLimits;
   final LongSupplier nanoClock;
   final FailureLog failures;
@@ -55,7 +55,7 @@ abstract class ServedReplica {
   /** Loops blocked for longer than cancel_grace_s by a request that is not a zombie yet. */
   final Set<Integer> blocksLoops = ConcurrentHashMap.newKeySet();
 
-  ServedReplica(
+  ReplicaRuntime(
       ReplicaSpec spec,
       ReplicaAddress address,
       SlotLedger slots,
@@ -67,7 +67,7 @@ abstract class ServedReplica {
     this.slots = slots;
     this.limits = spec.limits() == null ? limits : spec.limits();
     this.refused =
-        new RefusedRouters(instance.bus(), instance.nanoClock(), spec.epoch(), this.limits);
+        new RemoteWaiters(instance.bus(), instance.nanoClock(), spec.epoch(), this.limits);
     this.ledgerLimits = slots.limits();
     this.nanoClock = instance.nanoClock();
     this.wallClock = instance.wallClock();

@@ -19,7 +19,7 @@ import java.util.function.BiFunction;
  * Reads whole bodies of admin requests, with limits of the size and time of each body and of the
  * memory of all bodies until their release. Confined to the event loop of the connections.
  */
-public final class Bodies {
+public final class RequestBodyReader {
   /** Maximum size of a declaration in bytes. */
   private static final int MAX_DECLARED_BYTES = 4 << 20;
 
@@ -41,14 +41,14 @@ public final class Bodies {
    * @param maxTotalBytes limit of all bodies being read or not yet released; above it a body is
    *     refused with 503
    */
-  Bodies(int maxBytes, long maxTotalBytes) {
+  RequestBodyReader(int maxBytes, long maxTotalBytes) {
     this.maxBytes = maxBytes;
     this.maxTotalBytes = maxTotalBytes;
   }
 
   /** Returns a reader of declarations. */
-  public static Bodies ofDeclarations() {
-    return new Bodies(MAX_DECLARED_BYTES, MAX_DECLARED_IN_ALL);
+  public static RequestBodyReader ofDeclarations() {
+    return new RequestBodyReader(MAX_DECLARED_BYTES, MAX_DECLARED_IN_ALL);
   }
 
   /** Registers the metrics. */
@@ -58,7 +58,7 @@ public final class Bodies {
   }
 
   /** A whole body. Its receiver must release it once. */
-  record Body(Buffer bytes, Bodies of) {
+  record AdminRequestBody(Buffer bytes, RequestBodyReader of) {
     /**
      * Decodes the body as UTF-8. Slow for megabytes.
      *
@@ -87,8 +87,8 @@ public final class Bodies {
    *
    * @return fails with an {@link AdminRefusal} to send, which ends the connection
    */
-  Future<Body> read(RoutingContext context) {
-    return new Reading(context).start();
+  Future<AdminRequestBody> read(RoutingContext context) {
+    return new PendingBodyRead(context).start();
   }
 
   /**
@@ -136,20 +136,20 @@ public final class Bodies {
   }
 
   /** A body being read. */
-  private final class Reading {
-    private final Promise<Body> whole = Promise.promise();
+  private final class PendingBodyRead {
+    private final Promise<AdminRequestBody> whole = Promise.promise();
     private final RoutingContext context;
     private final HttpServerRequest request;
     private final Buffer bytes = Buffer.buffer();
     private long timer;
     private boolean over;
 
-    Reading(RoutingContext context) {
+    PendingBodyRead(RoutingContext context) {
       this.context = context;
       this.request = context.request();
     }
 
-    Future<Body> start() {
+    Future<AdminRequestBody> start() {
       timer = context.vertx().setTimer(TIMEOUT_MS, late -> refuse(408, "body_too_slow", TOO_SLOW));
       request.handler(this::piece).endHandler(end -> whole()).exceptionHandler(this::broken);
       askFor(request);
@@ -188,7 +188,7 @@ public final class Bodies {
       if (!over) {
         over = true;
         context.vertx().cancelTimer(timer);
-        whole.complete(new Body(bytes, Bodies.this));
+        whole.complete(new AdminRequestBody(bytes, RequestBodyReader.this));
       }
     }
 

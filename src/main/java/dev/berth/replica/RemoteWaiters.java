@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Concurrency.</b> Thread-safe. With an empty queue a freed slot costs only a look at it. The
  * number of routers is limited; a router beyond the limit is counted but not registered.
  */
-final class RefusedRouters implements SlotObserver {
+final class RemoteWaiters implements SlotObserver {
   /** Router index in the attempts made by replicas, which no router has. */
   static final int OFFERING = -1;
 
@@ -41,21 +41,21 @@ final class RefusedRouters implements SlotObserver {
   static final long OFFER_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
   /** A router that is queued or holds an offer. */
-  private static final class Noted {
+  private static final class RemoteWaiter {
     final RouterAddress router;
     final AtomicBoolean inLine = new AtomicBoolean();
     volatile ReplicaAddress target; // address by which that router reaches the replica
     volatile long sinceNanos; // known start of its oldest wait
     volatile long offeredSequence = -1; // of the last offered token
 
-    Noted(RouterAddress router, ReplicaAddress target) {
+    RemoteWaiter(RouterAddress router, ReplicaAddress target) {
       this.router = router;
       this.target = target;
     }
   }
 
-  private final ConcurrentHashMap<RouterAddress, Noted> known = new ConcurrentHashMap<>();
-  private final ConcurrentLinkedQueue<Noted> line = new ConcurrentLinkedQueue<>();
+  private final ConcurrentHashMap<RouterAddress, RemoteWaiter> known = new ConcurrentHashMap<>();
+  private final ConcurrentLinkedQueue<RemoteWaiter> line = new ConcurrentLinkedQueue<>();
   private final AtomicLong offers = new AtomicLong();
   final LongAdder forgotten = new LongAdder(); // routers beyond the limit
   private volatile SlotObserver own = SlotObserver.NONE;
@@ -69,7 +69,7 @@ final class RefusedRouters implements SlotObserver {
    * @param nanoClock nano clock of the instance
    * @param epoch incarnation of the replica, which identifies the attempts made here
    */
-  RefusedRouters(BusSender sender, LongSupplier nanoClock, long epoch, ReplicaLimits limits) {
+  RemoteWaiters(BusSender sender, LongSupplier nanoClock, long epoch, ReplicaLimits limits) {
     this.sender = sender;
     this.nanoClock = nanoClock;
     this.epoch = epoch;
@@ -89,13 +89,13 @@ final class RefusedRouters implements SlotObserver {
    * @param waitedMicros waiting time of the refused request
    */
   void note(Slots slots, RouterAddress router, ReplicaAddress target, long waitedMicros) {
-    Noted noted = known.get(router);
+    RemoteWaiter noted = known.get(router);
     if (noted == null) {
       if (known.size() >= bound && !makeRoom()) {
         forgotten.increment();
         return;
       }
-      noted = known.computeIfAbsent(router, any -> new Noted(router, target));
+      noted = known.computeIfAbsent(router, any -> new RemoteWaiter(router, target));
     }
     noted.target = target;
     putInLine(noted, waitedMicros);
@@ -109,21 +109,21 @@ final class RefusedRouters implements SlotObserver {
    * Enqueues a router. A queued router keeps its start of waiting, whichever of its requests was
    * refused now.
    */
-  private void putInLine(Noted noted, long waitedMicros) {
+  private void putInLine(RemoteWaiter noted, long waitedMicros) {
     if (!noted.inLine.get()) {
       noted.sinceNanos = nanoClock.getAsLong() - TimeUnit.MICROSECONDS.toNanos(waitedMicros);
       putInLine(noted);
     }
   }
 
-  private void putInLine(Noted noted) {
+  private void putInLine(RemoteWaiter noted) {
     if (noted.inLine.compareAndSet(false, true)) {
       line.add(noted);
     }
   }
 
   private boolean makeRoom() {
-    for (Noted noted : known.values()) {
+    for (RemoteWaiter noted : known.values()) {
       if (!noted.inLine.get() && known.remove(noted.router, noted)) {
         return true;
       }
@@ -144,14 +144,14 @@ final class RefusedRouters implements SlotObserver {
    * Returns whether a remote router has waited longer than the local waiter by the minimum lead.
    */
   private boolean isTheirs() {
-    Noted oldest = oldest();
+    RemoteWaiter oldest = oldest();
     long here = own.waitingSince();
     return oldest != null && (here == NOBODY || here - oldest.sinceNanos > OFFER_NANOS);
   }
 
-  private @Nullable Noted oldest() {
-    Noted oldest = null;
-    for (Noted each : line) {
+  private @Nullable RemoteWaiter oldest() {
+    RemoteWaiter oldest = null;
+    for (RemoteWaiter each : line) {
       if (oldest == null || each.sinceNanos - oldest.sinceNanos < 0) {
         oldest = each;
       }
@@ -183,7 +183,7 @@ final class RefusedRouters implements SlotObserver {
    * sent.
    */
   private boolean offerOne(Slots slots) {
-    for (Noted noted = next(); noted != null; noted = next()) {
+    for (RemoteWaiter noted = next(); noted != null; noted = next()) {
       AttemptId attempt = new AttemptId(epoch, OFFERING, offers.incrementAndGet());
       Slots.ReserveResult reservation = slots.reserve(attempt, ttlNanos);
       if (reservation instanceof Slots.ReserveResult.ReserveRefused refused) {
@@ -210,8 +210,8 @@ final class RefusedRouters implements SlotObserver {
     return false;
   }
 
-  private @Nullable Noted next() {
-    for (Noted noted = oldest(); noted != null; noted = oldest()) {
+  private @Nullable RemoteWaiter next() {
+    for (RemoteWaiter noted = oldest(); noted != null; noted = oldest()) {
       if (line.remove(noted)) { // else another thread was faster
         noted.inLine.set(false);
         return noted;
@@ -225,7 +225,7 @@ final class RefusedRouters implements SlotObserver {
    * enqueued again, as it may have another request with about the same waiting time.
    */
   void used(RouterAddress router, long tokenSequence, long waitedMicros) {
-    Noted noted = known.get(router);
+    RemoteWaiter noted = known.get(router);
     if (noted != null && noted.offeredSequence == tokenSequence) {
       putInLine(noted, waitedMicros);
     }

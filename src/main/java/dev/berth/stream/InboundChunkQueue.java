@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * credit counts bytes, and a buffer for each single byte of a window would use a hundred times the
  * window. The first chunk is never changed, as it may be in use. Not thread-safe.
  */
-public final class WaitingPieces {
+public final class InboundChunkQueue {
   /** Size in bytes below which chunks are joined. */
   private static final int SMALL_BYTES = 1 << 10;
 

@@ -7,7 +7,7 @@ import java.util.ArrayDeque;
  * FIFO queue of the unsent chunks of a stream. They are sent as bytes: a frame holds a part of a
  * chunk or several chunks, as credit allows. Not thread-safe.
  */
-public final class UnsentPieces {
+public final class OutboundChunkQueue {
   private final ArrayDeque<Buffer> pieces = new ArrayDeque<>();
   private int sentOfFirst; // bytes of the first chunk that were sent
   private long bytes; // unsent

@@ -11,7 +11,7 @@ import java.util.concurrent.Callable;
  * Runs slow reads on a worker thread, once for all concurrent requests, so that frequent requests
  * cost no more than one. Confined to the control loop.
  */
-final class SharedReads<T> {
+final class SingleFlightReads<T> {
   private final Map<String, Future<T>> reading = new HashMap<>();
 
   /**

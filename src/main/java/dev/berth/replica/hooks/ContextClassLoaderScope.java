@@ -6,15 +6,15 @@ import org.jspecify.annotations.Nullable;
  * Calls user code with its own class loader as the thread's context loader, which libraries use to
  * look up services.
  */
-public final class UnderLoader {
+public final class ContextClassLoaderScope {
 
   /** User code that returns a value. */
   @FunctionalInterface
-  public interface Code<T extends @Nullable Object, E extends Exception> {
+  public interface ScopedCode<T extends @Nullable Object, E extends Exception> {
     T call() throws E;
   }
 
-  private UnderLoader() {}
+  private ContextClassLoaderScope() {}
 
   /**
    * Calls user code on this thread.
@@ -22,7 +22,7 @@ public final class UnderLoader {
    * @param loader class loader of the code; null for the present context loader of the thread
    */
   public static <T extends @Nullable Object, E extends Exception> T call(
-      @Nullable ClassLoader loader, Code<T, E> code) throws E {
+      @Nullable ClassLoader loader, ScopedCode<T, E> code) throws E {
     Thread thread = Thread.currentThread();
     ClassLoader before = thread.getContextClassLoader();
     thread.setContextClassLoader(loader == null ? before : loader);

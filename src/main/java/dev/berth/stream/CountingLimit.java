@@ -6,14 +6,14 @@ import java.util.concurrent.atomic.AtomicLong;
  * Thread-safe counting limit. {@code tryTake} never exceeds its limit, and an attempt that fails
  * does not delay others. Each success requires one {@link #give}.
  */
-public final class Bound {
+public final class CountingLimit {
   public final long most;
   private final AtomicLong taken = new AtomicLong();
 
   /**
    * @param most the limit, in the unit of the owner (such as bytes)
    */
-  public Bound(long most) {
+  public CountingLimit(long most) {
     this.most = most;
   }
 
@@ -45,7 +45,7 @@ public final class Bound {
   }
 
   /** Returns the amount in use. */
-  public long taken() {
+  public long inUse() {
     return taken.get();
   }
 }

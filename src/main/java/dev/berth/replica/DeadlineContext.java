@@ -13,16 +13,16 @@ import java.time.Duration;
  * A view of a request with a shorter deadline, for a part of its work. Returned by {@code
  * withTimeout}.
  */
-final class TimedContext extends InvocationContext implements ExplainedParent {
-  private static final Duration LONGEST = Duration.ofDays(36_500);
-  private static final long MAX_NANOS = LONGEST.toNanos();
+final class DeadlineContext extends InvocationContext implements ExplainedParent {
+  private static final Duration MAX_DURATION = Duration.ofDays(36_500);
+  private static final long MAX_NANOS = MAX_DURATION.toNanos();
 
   private final InvocationContext request;
 
   /**
    * @param budget time from now on, limited to the remaining time of the request
    */
-  TimedContext(InvocationContext request, Duration budget) {
+  DeadlineContext(InvocationContext request, Duration budget) {
     super(request, Math.min(request.deadline, request.moment() + nanos(budget)));
     this.request = request;
   }
@@ -32,7 +32,9 @@ final class TimedContext extends InvocationContext implements ExplainedParent {
    * overflow.
    */
   private static long nanos(Duration budget) {
-    return budget.isNegative() ? 0 : budget.compareTo(LONGEST) < 0 ? budget.toNanos() : MAX_NANOS;
+    return budget.isNegative()
+        ? 0
+        : budget.compareTo(MAX_DURATION) < 0 ? budget.toNanos() : MAX_NANOS;
   }
 
   @Override
@@ -43,7 +45,7 @@ final class TimedContext extends InvocationContext implements ExplainedParent {
   // --- delegated to the request ---
 
   @Override
-  ServedReplica replica() {
+  ReplicaRuntime replica() {
     return request.replica();
   }
 

@@ -11,13 +11,13 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** The part of a replica on one event loop: calls its handler there. Confined to that loop. */
-final class HostedReplica {
-  final ServedReplica replica;
+final class LoopReplica {
+  final ReplicaRuntime replica;
   final ReplicaLoop loop;
   final ProcessingMeters meters = new ProcessingMeters();
   private @Nullable HandlerInvoker invoker;
   private Map<String, HandlerInvoker> methods;
-  private final KnownHandles handles;
+  private final HandleCache handles;
   volatile boolean stopped; // accepts nothing; set by another thread if stuck
 
   // Request outcomes as evidence of health. Written on the loop, read by the thread that ticks the
@@ -25,12 +25,12 @@ final class HostedReplica {
   private volatile long failed;
   private volatile long unanswered;
 
-  HostedReplica(
-      ServedReplica replica,
+  LoopReplica(
+      ReplicaRuntime replica,
       ReplicaLoop loop,
       HandlerInvoker invoker,
       Map<String, HandlerInvoker> methods,
-      KnownHandles handles) {
+      HandleCache handles) {
     this.replica = replica;
     this.loop = loop;
     this.invoker = invoker;
@@ -53,7 +53,7 @@ final class HostedReplica {
           methods.isEmpty()
               ? "none: it has no methods"
               : "one of " + new TreeSet<>(methods.keySet());
-      invocation.settled(
+      invocation.settle(
           null,
           new BerthException.NoSuchMethod(
               "method of " + replica.deployment() + ": " + method + " (expected: " + known + ")"));
@@ -95,12 +95,12 @@ final class HostedReplica {
   }
 
   /** Returns the number of failed requests. Thread-safe. */
-  long failed() {
+  long failedCount() {
     return failed;
   }
 
   /** Returns the number of successful requests. Thread-safe. */
-  long answered() {
+  long answeredCount() {
     long ended = meters.times().count(); // read first: unanswered then covers all of these
     return ended - unanswered;
   }

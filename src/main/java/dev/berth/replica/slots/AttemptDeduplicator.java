@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * and tokens only make refusals more exact, so they are bounded by number and time. An active lease
  * is never forgotten.
  */
-final class AttemptMemory {
+final class AttemptDeduplicator {
   /**
    * Maximum of router loops whose attempts are retained. The ledger grants nothing to attempts of
    * further loops.
@@ -29,7 +29,7 @@ final class AttemptMemory {
    * An ended lease or token with the time of its removal. Exactly one of {@code attempt} and {@code
    * sequence} is its key.
    */
-  private record Ended(long forgetAtNanos, @Nullable AttemptId attempt, long sequence) {}
+  private record ExpiringEntry(long forgetAtNanos, @Nullable AttemptId attempt, long sequence) {}
 
   /** Leases by the sequence number of their token. */
   final ConcurrentHashMap<Long, SlotLedger.Lease> tokens = new ConcurrentHashMap<>();
@@ -41,11 +41,12 @@ final class AttemptMemory {
   private final ConcurrentHashMap<AttemptId, SlotLedger.Lease> leases = new ConcurrentHashMap<>();
   // array entries for attempts, of all routers
   private final AtomicInteger places = new AtomicInteger();
-  private final ConcurrentLinkedQueue<Ended> ended = new ConcurrentLinkedQueue<>(); // oldest first
+  private final ConcurrentLinkedQueue<ExpiringEntry> ended =
+      new ConcurrentLinkedQueue<>(); // oldest first
   private final AtomicInteger endedSize = new AtomicInteger();
   private final LedgerLimits limits;
 
-  AttemptMemory(LedgerLimits limits) {
+  AttemptDeduplicator(LedgerLimits limits) {
     this.limits = limits;
   }
 
@@ -78,10 +79,10 @@ final class AttemptMemory {
   }
 
   /** Records that an attempt recorded as granted was refused. */
-  void refused(AttemptId attempt) {
+  void markRefused(AttemptId attempt) {
     RouterAttempts known = routers.get(new Router(attempt.incarnation(), attempt.router()));
     if (known != null) {
-      known.refused(attempt.counter());
+      known.markRefused(attempt.counter());
     }
   }
 
@@ -122,15 +123,15 @@ final class AttemptMemory {
 
   /** Starts the retention time of a lease that ended. */
   void leaseEnded(AttemptId attempt, long now) {
-    remember(new Ended(now + limits.rememberNanos(), attempt, 0));
+    remember(new ExpiringEntry(now + limits.rememberNanos(), attempt, 0));
   }
 
   /** Starts the retention time of a token whose lease ended. */
   void tokenEnded(long sequence, long now) {
-    remember(new Ended(now + limits.rememberNanos(), null, sequence));
+    remember(new ExpiringEntry(now + limits.rememberNanos(), null, sequence));
   }
 
-  private void remember(Ended entry) {
+  private void remember(ExpiringEntry entry) {
     ended.add(entry);
     if (endedSize.incrementAndGet() > limits.rememberedMax()) {
       forgetOldest();
@@ -138,7 +139,7 @@ final class AttemptMemory {
   }
 
   private void forgetOldest() {
-    Ended oldest = ended.poll();
+    ExpiringEntry oldest = ended.poll();
     if (oldest == null) {
       return;
     }
@@ -154,7 +155,7 @@ final class AttemptMemory {
 
   /** Removes the leases, tokens and attempts whose retention time has passed. */
   void forget(long now) {
-    for (Ended oldest = ended.peek();
+    for (ExpiringEntry oldest = ended.peek();
         oldest != null && oldest.forgetAtNanos - now <= 0;
         oldest = ended.peek()) {
       forgetOldest();

@@ -26,15 +26,15 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
 
 /** Responses of the admin port, and the log line of an accepted command. */
-final class Answers {
+final class AdminResponses {
   private static final String UTF_8 = "; charset=utf-8";
   static final String TEXT = "text/plain" + UTF_8;
   static final String JSON = "application/json";
   static final String JSON_UTF_8 = JSON + UTF_8;
 
-  private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
+  private static final Logger LOG = LoggerFactory.getLogger(AdminResponses.class);
 
-  private Answers() {}
+  private AdminResponses() {}
 
   /** Returns the commands with the idempotency key of this request, if it has one. */
   static ControllerCommands once(ControllerCommands commands, RoutingContext context) {
@@ -54,7 +54,7 @@ final class Answers {
   static Future<DeployOutcome> deploy(
       RoutingContext context,
       ControllerCommands commands,
-      Bodies bodies,
+      RequestBodyReader bodies,
       Function<String, DeployRequest> what) {
     return bodies.use(context, (bytes, text) -> once(commands, context).deploy(what.apply(text)));
   }
@@ -101,7 +101,9 @@ final class Answers {
    */
   static void accepted(RoutingContext context, String command, Object... pairs) {
     LoggingEventBuilder line =
-        LOG.atInfo().addKeyValue("command", command).addKeyValue("by", AdminGate.callerOf(context));
+        LOG.atInfo()
+            .addKeyValue("command", command)
+            .addKeyValue("by", AdminAuthFilter.callerOf(context));
     for (Map.Entry<String, String> named : new TreeMap<>(context.pathParams()).entrySet()) {
       line = line.addKeyValue(named.getKey(), named.getValue());
     }

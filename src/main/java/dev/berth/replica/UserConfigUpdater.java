@@ -1,7 +1,7 @@
 package dev.berth.replica;
 
-import dev.berth.replica.hooks.HookThreads.Kind;
-import dev.berth.replica.hooks.UserCall;
+import dev.berth.replica.hooks.HookThreads.HookKind;
+import dev.berth.replica.hooks.InterruptibleCall;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayDeque;
@@ -19,26 +19,27 @@ import org.jspecify.annotations.Nullable;
  * hanging hook is interrupted and its future fails. While a hook ignores the interrupt no other
  * hook starts, and later configurations wait within their own timeout. Thread-safe.
  */
-final class Reconfigurations {
+final class UserConfigUpdater {
   /**
    * Timeout of the hooks of a replica for one configuration: ten minutes. A constant instead of
    * {@code health_check_timeout_s}, because a hook may read a model while its replica serves.
    */
-  static final long PATIENCE_NANOS = TimeUnit.MINUTES.toNanos(10);
+  static final long RECONFIGURE_TIMEOUT_NANOS = TimeUnit.MINUTES.toNanos(10);
 
-  private record Call(Map<String, Object> userConfig, Promise<Void> done, UserCall hook) {}
+  private record ReconfigureCall(
+      Map<String, Object> userConfig, Promise<Void> done, InterruptibleCall hook) {}
 
   private final ReplicaHooks hooks;
   private final Runnable toLookAt; // schedules an earlier tick
 
   // Guarded by this.
-  private final ArrayDeque<Call> waiting = new ArrayDeque<>();
-  private @Nullable Call turn; // the call whose timeout runs
+  private final ArrayDeque<ReconfigureCall> waiting = new ArrayDeque<>();
+  private @Nullable ReconfigureCall turn; // the call whose timeout runs
   private long turnEndsNanos;
-  private @Nullable Call executing; // on a thread, possibly past its timeout
+  private @Nullable ReconfigureCall executing; // on a thread, possibly past its timeout
   private boolean closed;
 
-  Reconfigurations(ReplicaHooks hooks, Runnable toLookAt) {
+  UserConfigUpdater(ReplicaHooks hooks, Runnable toLookAt) {
     this.hooks = hooks;
     this.toLookAt = toLookAt;
   }
@@ -51,10 +52,10 @@ final class Reconfigurations {
    */
   Future<Void> give(Map<String, Object> userConfig) {
     Map<String, Object> copy = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig));
-    Call call = new Call(copy, Promise.promise(), new UserCall());
+    ReconfigureCall call = new ReconfigureCall(copy, Promise.promise(), new InterruptibleCall());
     synchronized (this) {
       if (closed) {
-        return Future.failedFuture(stopped());
+        return Future.failedFuture(stoppedException());
       }
       waiting.add(call);
     }
@@ -62,19 +63,19 @@ final class Reconfigurations {
     return call.done.future();
   }
 
-  private static CancellationException stopped() {
+  private static CancellationException stoppedException() {
     return new CancellationException("reconfigure: not executed (expected: a running replica)");
   }
 
   /** Starts the timeout of the next call, and the call itself unless another one runs. */
   private void advance() {
-    Call next = null;
+    ReconfigureCall next = null;
     boolean begun = false;
     synchronized (this) {
       if (turn == null) {
         turn = waiting.poll();
         if (turn != null) {
-          turnEndsNanos = hooks.now() + PATIENCE_NANOS;
+          turnEndsNanos = hooks.now() + RECONFIGURE_TIMEOUT_NANOS;
           begun = true;
         }
       }
@@ -91,17 +92,17 @@ final class Reconfigurations {
     }
   }
 
-  private void start(Call call) {
+  private void start(ReconfigureCall call) {
     try {
       hooks.run(
-          Kind.RECONFIGURE,
+          HookKind.RECONFIGURE,
           () -> settle(call, call.hook.run(hooks.now(), () -> hooks.reconfigure(call.userConfig))));
     } catch (RejectedExecutionException stopping) {
       settle(call, stopping);
     }
   }
 
-  private void settle(Call call, @Nullable Throwable failure) {
+  private void settle(ReconfigureCall call, @Nullable Throwable failure) {
     boolean inTime;
     synchronized (this) {
       executing = null;
@@ -121,7 +122,7 @@ final class Reconfigurations {
 
   /** Fails the call that exceeds its timeout. */
   void tick() {
-    Call late;
+    ReconfigureCall late;
     boolean hangs;
     synchronized (this) {
       late = turn;
@@ -136,12 +137,13 @@ final class Reconfigurations {
         new TimeoutException(
             "reconfigure: not done in %s s%s (expected: completion)"
                 .formatted(
-                    PATIENCE_NANOS / 1_000_000_000, hangs ? "" : ": the previous one still runs"));
+                    RECONFIGURE_TIMEOUT_NANOS / 1_000_000_000,
+                    hangs ? "" : ": the previous one still runs"));
     fail(late, failure);
     advance();
   }
 
-  private void fail(Call call, Throwable failure) {
+  private void fail(ReconfigureCall call, Throwable failure) {
     hooks.failures.add("reconfigure failed", failure);
     call.done.tryFail(failure);
   }
@@ -153,7 +155,7 @@ final class Reconfigurations {
 
   /** Interrupts the running call and fails the waiting ones, because the replica stops. */
   void close() {
-    ArrayDeque<Call> dropped;
+    ArrayDeque<ReconfigureCall> dropped;
     synchronized (this) {
       closed = true;
       dropped = new ArrayDeque<>(waiting);
@@ -166,6 +168,6 @@ final class Reconfigurations {
         executing.hook.end();
       }
     }
-    dropped.forEach(each -> each.done.tryFail(stopped()));
+    dropped.forEach(each -> each.done.tryFail(stoppedException()));
   }
 }

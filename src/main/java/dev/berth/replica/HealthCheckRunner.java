@@ -1,29 +1,29 @@
 package dev.berth.replica;
 
 import dev.berth.metrics.LatencyBuckets;
-import dev.berth.replica.hooks.HookThreads.Kind;
-import dev.berth.replica.hooks.UserCall;
+import dev.berth.replica.hooks.HookThreads.HookKind;
+import dev.berth.replica.hooks.InterruptibleCall;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs one replica's health checks when its {@link HealthWatch} schedules them, one at a time, on a
- * thread that may block. Thread-safe.
+ * Runs one replica's health checks when its {@link HealthCheckState} schedules them, one at a time,
+ * on a thread that may block. Thread-safe.
  */
-final class ReplicaHealth {
+final class HealthCheckRunner {
   private static final String LATE = "checkHealth: not in time (expected: within its timeout)";
 
-  final HealthWatch watch;
+  final HealthCheckState watch;
   private final ReplicaHooks hooks;
   private final Runnable changed; // callback: a check finished, or its timeout started
   final LatencyBuckets latencies = new LatencyBuckets(); // written by one check at a time
-  private final UserCall call = new UserCall();
+  private final InterruptibleCall call = new InterruptibleCall();
 
   /**
    * @param changed callback when a check begins on a thread, and after each outcome
    */
-  ReplicaHealth(HealthWatch watch, ReplicaHooks hooks, Runnable changed) {
+  HealthCheckRunner(HealthCheckState watch, ReplicaHooks hooks, Runnable changed) {
     this.watch = watch;
     this.hooks = hooks;
     this.changed = changed;
@@ -65,9 +65,9 @@ final class ReplicaHealth {
       return;
     }
     try {
-      hooks.run(Kind.HEALTH, this::check);
+      hooks.run(HookKind.HEALTH, this::check);
     } catch (RejectedExecutionException stopping) {
-      watch.skipped();
+      watch.onSkipped();
     }
   }
 
@@ -82,13 +82,13 @@ final class ReplicaHealth {
         call.run(
             began,
             () -> {
-              watch.begun(began);
+              watch.onBegun(began);
               changed.run();
               hooks.checkHealth();
             });
     long now = hooks.now();
     latencies.add(now - began);
-    boolean passed = watch.finished(thrown == null, now);
+    boolean passed = watch.onFinished(thrown == null, now);
     if (thrown != null) {
       hooks.failures.add("health check failed", thrown);
     }

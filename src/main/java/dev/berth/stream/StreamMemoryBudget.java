@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.LongAdder;
  * <ul>
  *   <li>first credits, at most the limit once more;
  *   <li>whole responses of up to one message;
- *   <li>{@link #LEAST_BYTES} for each stream whose grant waits while its reader has taken all;
+ *   <li>{@link #MIN_WINDOW_BYTES} for each stream whose grant waits while its reader has taken all;
  *   <li>bytes held by writers.
  * </ul>
  *
@@ -28,16 +28,16 @@ import java.util.concurrent.atomic.LongAdder;
  *
  * <p><b>Concurrency.</b> A grant that need not wait costs one atomic addition.
  */
-public final class StreamLedger {
+public final class StreamMemoryBudget {
   /** First credit of a stream, in bytes, before its reader has taken any. */
   public static final int FIRST_BYTES = 16 << 10;
 
   /**
    * Minimum of bytes in flight of a stream, so that a stream with an active reader never stalls.
    */
-  public static final int LEAST_BYTES = 1 << 10;
+  public static final int MIN_WINDOW_BYTES = 1 << 10;
 
-  private final Bound held;
+  private final CountingLimit held;
   private final AtomicLong atWriters = new AtomicLong();
   // bytes of the waiting grants; written under this
   private final AtomicLong wanted = new AtomicLong();
@@ -49,8 +49,8 @@ public final class StreamLedger {
   /**
    * @param boundBytes limit of all responses; {@code berth.limits.stream_bytes_total}
    */
-  public StreamLedger(long boundBytes) {
-    this.held = new Bound(boundBytes);
+  public StreamMemoryBudget(long boundBytes) {
+    this.held = new CountingLimit(boundBytes);
   }
 
   /** Counts bytes that exist already, or were promised. */
@@ -91,7 +91,7 @@ public final class StreamLedger {
     waits.increment();
     synchronized (this) {
       queue.add(window);
-      wanted.addAndGet(window.wanted());
+      wanted.addAndGet(window.wantedBytes());
     }
     grantWaiting(); // a release in between found no waiter
   }
@@ -102,7 +102,7 @@ public final class StreamLedger {
       if (!queue.remove(window)) {
         return false;
       }
-      wanted.addAndGet(-window.wanted());
+      wanted.addAndGet(-window.wantedBytes());
     }
     grantWaiting(); // it may have been the head, and too large
     return true;
@@ -114,15 +114,15 @@ public final class StreamLedger {
       Iterator<StreamWindow> each = queue.iterator();
       while (each.hasNext()) {
         StreamWindow first = each.next();
-        if (!held.tryTake(first.wanted())) {
+        if (!held.tryTake(first.wantedBytes())) {
           break;
         }
         each.remove();
-        wanted.addAndGet(-first.wanted());
+        wanted.addAndGet(-first.wantedBytes());
         granted.add(first);
       }
     }
-    granted.forEach(StreamWindow::granted);
+    granted.forEach(StreamWindow::onGranted);
   }
 
   /** Returns whether a request may grant a first credit to the stream of its response. */
@@ -148,7 +148,7 @@ public final class StreamLedger {
 
   /** Returns the bytes in use. */
   public long bytes() {
-    return held.taken() + atWriters.get();
+    return held.inUse() + atWriters.get();
   }
 
   /** Returns the limit of {@link #bytes}, which bytes that cannot wait may exceed. */

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param at path of the object within the body, prefix of the names of its keys
  * @param problems problems of the whole body, one sentence each
  */
-record JsonMembers(Map<?, ?> given, String at, List<String> problems) {
+record JsonFieldReader(Map<?, ?> given, String at, List<String> problems) {
   private static final int MAX_SESSION_CHARS = 256;
 
   /** All problems of a body, one sentence each. */
@@ -33,10 +33,10 @@ record JsonMembers(Map<?, ?> given, String at, List<String> problems) {
    *
    * @throws BadBodyException when the body is not a JSON object
    */
-  static JsonMembers of(Buffer body) throws BadBodyException {
+  static JsonFieldReader of(Buffer body) throws BadBodyException {
     try {
       Map<?, ?> given = body.length() == 0 ? Map.of() : new JsonObject(body).getMap();
-      return new JsonMembers(given, "", new ArrayList<>());
+      return new JsonFieldReader(given, "", new ArrayList<>());
     } catch (DecodeException | ClassCastException notAnObject) {
       throw new BadBodyException(List.of("body: not a JSON object (expected: {} or more)"));
     }

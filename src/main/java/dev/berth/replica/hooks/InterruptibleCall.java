@@ -7,9 +7,9 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe handle of user code that runs on a thread which may block, one call at a time. The
  * thread is interrupted only while it runs that code.
  */
-public final class UserCall {
+public final class InterruptibleCall {
   /** User code without a result. */
-  public interface Code {
+  public interface InterruptibleCode {
     void run() throws Throwable;
   }
 
@@ -24,7 +24,7 @@ public final class UserCall {
    * @return the exception of the code, or {@link CancellationException} when the call was ended;
    *     null on success
    */
-  public @Nullable Throwable run(long nowNanos, Code code) {
+  public @Nullable Throwable run(long nowNanos, InterruptibleCode code) {
     try {
       begin(nowNanos);
       code.run();

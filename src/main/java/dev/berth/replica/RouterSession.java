@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * call id consists of an index in the router's pending table (low 32 bits) and a generation (high
  * 32), so that an array finds it without hashing or boxing. Confined to the replica's loop.
  */
-final class RouterPeer {
+final class RouterSession {
   /** Maximum size of a router's pending table. */
   static final int MAX_CALLS = 65_536;
 
@@ -30,7 +30,7 @@ final class RouterPeer {
   private final Map<Long, BusMessage.Answer> lastWords = new LinkedHashMap<>(); // by call id
   long incarnation; // of its instance if it ever reserved; else 0
 
-  RouterPeer(RouterAddress address, boolean elsewhere) {
+  RouterSession(RouterAddress address, boolean elsewhere) {
     this.address = address;
     this.elsewhere = elsewhere;
     this.busAddress = address.busAddress();
@@ -99,7 +99,7 @@ final class RouterPeer {
   }
 
   /** Records the last message of a remote router's call that ended without a whole response. */
-  void ended(BusMessage.Answer word) {
+  void recordEnd(BusMessage.Answer word) {
     if (elsewhere) {
       lastWords.put(word.callId(), word);
       if (lastWords.size() > MAX_LAST_WORDS) {

@@ -1,6 +1,6 @@
 package dev.berth.replica;
 
-import dev.berth.stream.Bound;
+import dev.berth.stream.CountingLimit;
 
 /**
  * Thread-safe memory limits of the request bodies that arrive at an instance's replicas.
@@ -12,12 +12,12 @@ import dev.berth.stream.Bound;
  * @param gathered limit of the bytes buffered for handlers that receive whole bodies, those of
  *     running requests included ({@code buffered_body_bytes_total}); default 256 MiB
  */
-public record BodyBounds(int windowBytes, Bound windows, Bound gathered) {
+public record BodyMemoryLimits(int windowBytes, CountingLimit windows, CountingLimit gathered) {
   static final int MAX_FRAME_BYTES = 64 * 1024;
 
   /** Creates limits with nothing in use; parameters as above. */
-  public BodyBounds(int windowBytes, long maxStreamBytes, long maxBufferedBytes) {
-    this(windowBytes, new Bound(maxStreamBytes), new Bound(maxBufferedBytes));
+  public BodyMemoryLimits(int windowBytes, long maxStreamBytes, long maxBufferedBytes) {
+    this(windowBytes, new CountingLimit(maxStreamBytes), new CountingLimit(maxBufferedBytes));
   }
 
   /**

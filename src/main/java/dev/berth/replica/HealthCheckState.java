@@ -12,11 +12,11 @@ import java.util.random.RandomGenerator;
  * <p>Source: Ray Serve's replica health check. Its period varies by up to a tenth each time, so
  * that replicas started together are not checked together.
  */
-final class HealthWatch {
+final class HealthCheckState {
   /** Action for the caller. */
-  enum Act {
+  enum HealthCheckAction {
     NOTHING,
-    /** Start a check, and call {@link #finished} at its end. */
+    /** Start a check, and call {@link #onFinished} at its end. */
     CHECK,
     /** Interrupt the running check, which exceeds its timeout. */
     INTERRUPT,
@@ -34,7 +34,7 @@ final class HealthWatch {
   private int failuresInARow;
   private long failures;
 
-  HealthWatch(HealthCheckSettings settings, RandomGenerator random, long now) {
+  HealthCheckState(HealthCheckSettings settings, RandomGenerator random, long now) {
     this.settings = settings;
     this.random = random;
     this.nextAt = now + period();
@@ -49,22 +49,22 @@ final class HealthWatch {
    *
    * @param mayStart whether a check may start
    */
-  synchronized Act due(boolean mayStart, long now) {
+  synchronized HealthCheckAction due(boolean mayStart, long now) {
     if (!running) {
       if (!mayStart || now - nextAt < 0) {
-        return Act.NOTHING;
+        return HealthCheckAction.NOTHING;
       }
       start(now);
-      return Act.CHECK;
+      return HealthCheckAction.CHECK;
     }
     if (waiting || now - patienceEndsAt < 0) {
-      return Act.NOTHING;
+      return HealthCheckAction.NOTHING;
     }
     boolean first = !timedOut;
     timedOut = true;
     fail();
     patienceEndsAt = now + settings.periodNanos();
-    return first ? Act.INTERRUPT : Act.WAIT_ON;
+    return first ? HealthCheckAction.INTERRUPT : HealthCheckAction.WAIT_ON;
   }
 
   /** Returns the time of the next action, unless a late check finishes earlier. */
@@ -93,7 +93,7 @@ final class HealthWatch {
   }
 
   /** Starts the timeout of the check, which now has a thread. */
-  synchronized void begun(long now) {
+  synchronized void onBegun(long now) {
     waiting = false;
     patienceEndsAt = now + settings.timeoutNanos();
   }
@@ -112,7 +112,7 @@ final class HealthWatch {
    *
    * @return whether the check passed in time
    */
-  synchronized boolean finished(boolean well, long now) {
+  synchronized boolean onFinished(boolean well, long now) {
     running = false;
     boolean passed = well && !timedOut;
     if (timedOut) {
@@ -128,7 +128,7 @@ final class HealthWatch {
   }
 
   /** Records that the check could not run, which leaves the outcome unknown. */
-  synchronized void skipped() {
+  synchronized void onSkipped() {
     running = false;
   }
 

@@ -9,11 +9,11 @@ import java.util.function.Function;
  * Thread-safe cache of the handles of a replica's code on one loop. A handle is created on first
  * use and then found without a lock, because each request looks it up by name.
  */
-final class KnownHandles {
+final class HandleCache {
   private final Map<String, HandleFactory> known = new ConcurrentHashMap<>();
   private volatile Function<String, HandleFactory> made;
 
-  KnownHandles(Function<String, HandleFactory> made) {
+  HandleCache(Function<String, HandleFactory> made) {
     this.made = made;
   }
 

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * threads write one block at a time, during which the stream is paused. Confined to the event loop
  * of the streams.
  */
-public final class DigestedFile {
+public final class DigestingFileWriter {
   static final int BLOCK_BYTES = 256 << 10;
 
   /** Threads that write jars, so that a hanging disk blocks nothing else. */
@@ -44,10 +44,10 @@ public final class DigestedFile {
   private final WorkerExecutor disk;
   private final MessageDigest digest;
   private final OutputStream out;
-  private @Nullable Appending appending; // the last stream
+  private @Nullable StreamAppender appending; // the last stream
   private long bytes;
 
-  private DigestedFile(WorkerExecutor disk, Path path) throws IOException {
+  private DigestingFileWriter(WorkerExecutor disk, Path path) throws IOException {
     this.disk = disk;
     this.digest = sha256();
     this.out = new DigestOutputStream(Files.newOutputStream(path), digest);
@@ -60,12 +60,12 @@ public final class DigestedFile {
    * @param fill appends the whole content
    */
   public static Future<Void> keep(
-      Vertx vertx, JarCatalog jars, JarFile jar, Function<DigestedFile, Future<Void>> fill) {
+      Vertx vertx, JarCatalog jars, JarFile jar, Function<DigestingFileWriter, Future<Void>> fill) {
     WorkerExecutor disk = vertx.createSharedWorkerExecutor("berth-jars", DISK_THREADS);
     return jars.begin(jar.bytes())
         .compose(
             path ->
-                disk.executeBlocking(() -> new DigestedFile(disk, path), false)
+                disk.executeBlocking(() -> new DigestingFileWriter(disk, path), false)
                     .compose(
                         file ->
                             fill.apply(file)
@@ -110,7 +110,7 @@ public final class DigestedFile {
    *     fails
    */
   public Future<Void> append(ReadStream<Buffer> from) {
-    Appending one = new Appending(from);
+    StreamAppender one = new StreamAppender(from);
     appending = one;
     from.handler(one::piece).exceptionHandler(one::end).endHandler(ended -> one.end(null));
     from.resume();
@@ -148,13 +148,13 @@ public final class DigestedFile {
   }
 
   /** A stream being appended. */
-  private final class Appending {
+  private final class StreamAppender {
     final Promise<Void> all = Promise.promise();
     private final ReadStream<Buffer> from;
     private Buffer block = Buffer.buffer();
     private Future<Void> writing = Future.succeededFuture();
 
-    Appending(ReadStream<Buffer> from) {
+    StreamAppender(ReadStream<Buffer> from) {
       this.from = from;
     }
 

@@ -10,4 +10,4 @@ import java.util.function.Function;
  * @param handles creates the handles by which the handler calls other deployments, bound to that
  *     loop, by deployment name; throws {@link IllegalArgumentException} for an unknown one
  */
-public record ReplicaSeat(ReplicaLoop loop, Function<String, HandleFactory> handles) {}
+public record ReplicaLoopBinding(ReplicaLoop loop, Function<String, HandleFactory> handles) {}

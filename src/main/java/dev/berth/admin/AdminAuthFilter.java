@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * one. A request that changes state must not come from a page of another site. Only the liveness
  * check needs no token. Confined to the control loop.
  */
-public final class AdminGate {
+public final class AdminAuthFilter {
   /** Header with the original caller of a request that another node forwards. */
   public static final String FOR = "Berth-For";
 
@@ -28,16 +28,16 @@ public final class AdminGate {
   private static final Set<HttpMethod> READS =
       Set.of(HttpMethod.GET, HttpMethod.HEAD, HttpMethod.OPTIONS);
 
-  private final HostGuard hosts;
-  private final KnownTokens tokens;
+  private final HostHeaderFilter hosts;
+  private final BearerTokenDigests tokens;
   private final LongAdder unknown = new LongAdder();
 
   /**
    * @param secrets secrets by client name; empty to allow every client
    */
-  AdminGate(HostGuard hosts, Map<String, String> secrets, Meters meters) {
+  AdminAuthFilter(HostHeaderFilter hosts, Map<String, String> secrets, Meters meters) {
     this.hosts = hosts;
-    this.tokens = new KnownTokens(secrets);
+    this.tokens = new BearerTokenDigests(secrets);
     meters.addCounter("berth_admin_unauthorized", unknown::sum);
   }
 

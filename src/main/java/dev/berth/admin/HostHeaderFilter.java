@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param listeningHost host as configured
  * @param loopback whether the host is an address of this machine only
  */
-record HostGuard(String listeningHost, boolean loopback) {
-  HostGuard {
+record HostHeaderFilter(String listeningHost, boolean loopback) {
+  HostHeaderFilter {
     listeningHost = bare(listeningHost);
   }
 

@@ -12,16 +12,16 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * thousands of idle ones cost next to nothing. One thread turns the wheel; {@link #touch} is
  * thread-safe.
  */
-final class LookWheel {
+final class HealthCheckWheel {
 
-  private record Look(long atNanos, Replica replica) {}
+  private record ScheduledTick(long atNanos, Replica replica) {}
 
   /** Order by time on the nano clock, which may overflow: the difference orders. */
-  private static final Comparator<Look> SOONEST =
+  private static final Comparator<ScheduledTick> SOONEST =
       (one, other) -> Long.signum(one.atNanos - other.atNanos);
 
   private final Map<Replica, Long> planned = new HashMap<>(); // time of the next tick
-  final PriorityQueue<Look> looks = new PriorityQueue<>(SOONEST);
+  final PriorityQueue<ScheduledTick> looks = new PriorityQueue<>(SOONEST);
   private final Queue<Replica> touched = new ConcurrentLinkedQueue<>();
 
   /** Schedules a tick of a replica at the next turn, whatever its planned time. Thread-safe. */
@@ -37,7 +37,7 @@ final class LookWheel {
         look(replica);
       }
     }
-    for (Look first = looks.peek();
+    for (ScheduledTick first = looks.peek();
         first != null && first.atNanos - nowNanos <= 0;
         first = looks.peek()) {
       looks.poll();
@@ -51,7 +51,7 @@ final class LookWheel {
     Long next = replica.tick();
     Long before = next == null ? planned.remove(replica) : planned.put(replica, next);
     if (next != null && !next.equals(before)) {
-      looks.add(new Look(next, replica));
+      looks.add(new ScheduledTick(next, replica));
     }
   }
 }
