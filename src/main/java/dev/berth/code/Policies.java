@@ -60,7 +60,7 @@ public final class Policies {
   private final Builds builds;
   private final Consumer<ControllerEvent> controller;
   private final LongSupplier nanoClock;
-  private final Map<PolicySource.Scope, Held> all = new HashMap<>();
+  private final Map<PolicySource.PolicyScope, Held> all = new HashMap<>();
 
   /**
    * Creates a caller without policies.
@@ -117,7 +117,7 @@ public final class Policies {
   public void forget(DeploymentId deployment) {
     assert control.isHere();
     for (Held held : all.values()) {
-      PolicySource.Scope scope = held.source.scope();
+      PolicySource.PolicyScope scope = held.source.scope();
       if (scope.deployment() == null
           ? scope.application().equals(deployment.application())
           : scope.deployment().equals(deployment)) {
@@ -134,7 +134,7 @@ public final class Policies {
 
   private static Map<DeploymentId, PolicyReply> failed(List<Context> contexts, Throwable thrown) {
     String why = StartFailedException.describe(thrown);
-    PolicyReply reply = PolicyReply.failed(why.substring(0, Math.min(why.length(), MOST_SHOWN)));
+    PolicyReply reply = PolicyReply.ofFailure(why.substring(0, Math.min(why.length(), MOST_SHOWN)));
     Map<DeploymentId, PolicyReply> all = new HashMap<>();
     contexts.forEach(each -> all.put(each.deployment(), reply));
     return all;
@@ -204,7 +204,7 @@ public final class Policies {
         return new PolicyReply(
             said, fit ? PolicyState.write(source.className(), answer.state()) : null);
       } catch (IllegalArgumentException wrong) {
-        return PolicyReply.failed(String.valueOf(wrong.getMessage()));
+        return PolicyReply.ofFailure(String.valueOf(wrong.getMessage()));
       }
     }
 

@@ -29,21 +29,22 @@ final class ApplicationState {
    * @param prefix null for an application without HTTP
    * @param traffic in the form of {@link BuiltApplication#traffic()}
    */
-  record Route(@Nullable String prefix, DeploymentId ingress, @Nullable Settings traffic) {}
+  record CommandedRoute(
+      @Nullable String prefix, DeploymentId ingress, @Nullable Settings traffic) {}
 
   final String name;
   final Map<DeploymentId, DeploymentState> deployments = new LinkedHashMap<>();
   final Set<String> builds = new HashSet<>(); // builds that the instance may retain
   final Set<String> discarded = new HashSet<>(); // builds discarded since the last Build command
   final Map<String, Integer> scales = new HashMap<>(); // replicas set from outside, by deployment
-  final Map<String, Autoscaled> autoscaled = new HashMap<>(); // by deployment
+  final Map<String, AutoscaledReplicaCount> autoscaled = new HashMap<>(); // by deployment
   DeclaredApplication declared;
   @Nullable BuiltApplication built; // last successful build; null before the first
   @Nullable String prefix; // route prefix of the built application
   @Nullable String buildFailure; // of the last revision
   boolean building;
   boolean withdrawn;
-  @Nullable Route route;
+  @Nullable CommandedRoute route;
   @Nullable Announce announced;
 
   ApplicationState(DeclaredApplication declared) {
@@ -58,7 +59,7 @@ final class ApplicationState {
    */
   DeploymentTarget scaled(DeploymentTarget target) {
     String deployment = target.id().name();
-    Autoscaled found = autoscaled.get(deployment);
+    AutoscaledReplicaCount found = autoscaled.get(deployment);
     Integer replicas = scales.get(deployment);
     if (found != null && DeploymentConfig.autoscales(target.settings())) {
       int wanted = found.replicas();
@@ -70,7 +71,7 @@ final class ApplicationState {
   }
 
   boolean isPaused(DeploymentTarget target) {
-    Autoscaled found = autoscaled.get(target.id().name());
+    AutoscaledReplicaCount found = autoscaled.get(target.id().name());
     return found != null && found.paused() && DeploymentConfig.autoscales(target.settings());
   }
 
@@ -78,7 +79,7 @@ final class ApplicationState {
     return built == null ? null : deployments.get(new DeploymentId(name, built.ingress()));
   }
 
-  private List<DeploymentState> wanted() {
+  private List<DeploymentState> desiredDeployments() {
     return deployments.values().stream().filter(each -> !each.obsolete && !each.deleting).toList();
   }
 
@@ -96,8 +97,8 @@ final class ApplicationState {
     boolean changing = built == null;
     List<DeploymentState> failed = new ArrayList<>();
     List<DeploymentState> unhealthy = new ArrayList<>();
-    for (DeploymentState deployment : wanted()) {
-      Standing standing = deployment.progress.standing();
+    for (DeploymentState deployment : desiredDeployments()) {
+      DeploymentCondition standing = deployment.progress.standing();
       switch (standing.status()) {
         case DEPLOY_FAILED -> failed.add(deployment);
         case UNHEALTHY -> unhealthy.add(deployment);
@@ -107,7 +108,7 @@ final class ApplicationState {
         case HEALTHY -> {}
       }
     }
-    DeclaredApplication.Failed instead = declared.failed();
+    DeclaredApplication.FailedRevision instead = declared.failed();
     if (instead != null && !changing) {
       failed.addAll(unhealthy);
       return state(
@@ -127,8 +128,8 @@ final class ApplicationState {
     Set<String> ran = new HashSet<>(); // any version, also in an earlier process
     Set<String> proven = new HashSet<>();
     for (DeploymentState deployment :
-        status == ApplicationStatus.RUNNING ? wanted() : List.<DeploymentState>of()) {
-      Progress progress = deployment.progress;
+        status == ApplicationStatus.RUNNING ? desiredDeployments() : List.<DeploymentState>of()) {
+      RolloutProgress progress = deployment.progress;
       String own = deployment.id.name();
       if (progress.proven()) {
         proven.add(own);

@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
 final class ApplicationStates {
   private final Epoch epoch;
   private final DeploymentStates deployments;
-  private final Recovery recovery;
-  private final BiConsumer<OfReplica, Turn> observe;
+  private final ControllerRecovery recovery;
+  private final BiConsumer<OfReplica, ReconcilePass> observe;
   private final Consumer<DeploymentId> gone;
   private final Map<String, ApplicationState> applications = new LinkedHashMap<>();
 
@@ -43,8 +43,8 @@ final class ApplicationStates {
   ApplicationStates(
       Epoch epoch,
       DeploymentStates deployments,
-      Recovery recovery,
-      BiConsumer<OfReplica, Turn> observe,
+      ControllerRecovery recovery,
+      BiConsumer<OfReplica, ReconcilePass> observe,
       Consumer<DeploymentId> gone) {
     this.epoch = epoch;
     this.deployments = deployments;
@@ -71,7 +71,7 @@ final class ApplicationStates {
 
   // --- desired state ---
 
-  void declare(DeclaredApplication declared, Turn turn) {
+  void declare(DeclaredApplication declared, ReconcilePass turn) {
     ApplicationState application = applications.get(declared.name());
     if (application == null) {
       application = new ApplicationState(declared);
@@ -93,19 +93,19 @@ final class ApplicationStates {
     adopt(application, turn);
   }
 
-  private void build(ApplicationState application, Turn turn) {
+  private void build(ApplicationState application, ReconcilePass turn) {
     application.discarded.clear();
     turn.add(new Build(epoch, application.name, application.declared.revision()));
   }
 
-  void withdraw(String name, Turn turn) {
+  void withdraw(String name, ReconcilePass turn) {
     ApplicationState application = applications.get(name);
     if (application != null && !application.withdrawn) {
       withdraw(application, turn);
     }
   }
 
-  private void withdraw(ApplicationState application, Turn turn) {
+  private void withdraw(ApplicationState application, ReconcilePass turn) {
     application.withdrawn = true;
     application.autoscaled.clear();
     application.building = false;
@@ -114,16 +114,16 @@ final class ApplicationStates {
     turn.touch(application);
   }
 
-  void scale(ControllerEvent.Scaled event, Turn turn) {
+  void scale(ControllerEvent.Scaled event, ReconcilePass turn) {
     rescale(event.deployment(), its -> its.scales, event.replicas(), turn);
   }
 
-  void pause(ControllerEvent.Paused event, Turn turn) {
+  void pause(ControllerEvent.Paused event, ReconcilePass turn) {
     rescale(event.deployment(), its -> its.autoscaled, event.now(), turn);
   }
 
   private <T> void rescale(
-      DeploymentId id, Function<ApplicationState, Map<String, T>> of, T value, Turn turn) {
+      DeploymentId id, Function<ApplicationState, Map<String, T>> of, T value, ReconcilePass turn) {
     ApplicationState application = applications.get(id.application());
     if (application == null) {
       return;
@@ -137,7 +137,7 @@ final class ApplicationStates {
 
   // --- builds ---
 
-  void built(ControllerEvent.Built event, Turn turn) {
+  void built(ControllerEvent.Built event, ReconcilePass turn) {
     ApplicationState application = applications.get(event.application());
     BuiltApplication built = event.built();
     if (application == null) {
@@ -179,7 +179,7 @@ final class ApplicationStates {
     }
   }
 
-  void buildFailed(ControllerEvent.BuildFailed event, Turn turn) {
+  void buildFailed(ControllerEvent.BuildFailed event, ReconcilePass turn) {
     ApplicationState application = applications.get(event.application());
     if (application == null
         || application.withdrawn
@@ -196,7 +196,7 @@ final class ApplicationStates {
    * Keeps the found replicas of an application that cannot be built, at their present number, once
    * every inventory has arrived.
    */
-  private void keepFound(ApplicationState application, Turn turn) {
+  private void keepFound(ApplicationState application, ReconcilePass turn) {
     if (application.buildFailure == null
         || application.building
         || application.withdrawn
@@ -217,7 +217,7 @@ final class ApplicationStates {
 
   // --- replicas of an earlier controller ---
 
-  void inventory(ControllerEvent.Inventory inventory, Turn turn) {
+  void inventory(ControllerEvent.Inventory inventory, ReconcilePass turn) {
     if (!recovery.tell(inventory, turn.nowNanos)) {
       inventory.replicas().stream()
           .filter(each -> each.phase() != ReplicaPhase.DRAINING)
@@ -239,7 +239,7 @@ final class ApplicationStates {
    * Runs all postponed decisions unless recovery is still pending. Called when recovery may have
    * ended or the instances changed.
    */
-  void touchAll(Turn turn) {
+  void touchAll(ReconcilePass turn) {
     if (!recovery.isPending()) {
       for (ApplicationState application : applications.values()) {
         keepFound(application, turn);
@@ -250,7 +250,7 @@ final class ApplicationStates {
   }
 
   /** Stops the replicas of undeclared applications as those of a deleted application. */
-  void stopUnclaimed(Turn turn) {
+  void stopUnclaimed(ReconcilePass turn) {
     for (String name : recovery.unclaimed()) {
       if (!applications.containsKey(name)) {
         ApplicationState application =
@@ -262,24 +262,25 @@ final class ApplicationStates {
     }
   }
 
-  private void adopt(ApplicationState application, Turn turn) {
-    Recovery.Unclaimed unclaimed = recovery.claim(application.name);
+  private void adopt(ApplicationState application, ReconcilePass turn) {
+    ControllerRecovery.UnclaimedApplication unclaimed = recovery.claim(application.name);
     application.builds.addAll(unclaimed.builds());
     for (DeploymentTarget complete : unclaimed.complete()) {
       if (application.built != null && !application.deployments.containsKey(complete.id())) {
         turn.add(new Remember(epoch, complete.id(), null)); // absent from the present code
       } else {
-        deployments.recall(found(application, complete, turn), complete, turn);
+        deployments.recall(findOrCreate(application, complete, turn), complete, turn);
       }
     }
     for (Found found : unclaimed.replicas()) {
-      DeploymentState deployment = found(application, found.target(), turn);
+      DeploymentState deployment = findOrCreate(application, found.target(), turn);
       deployments.adopt(deployment, found, turn);
       recovery.since(found).forEach(event -> observe.accept(event, turn));
     }
   }
 
-  private DeploymentState found(ApplicationState application, DeploymentTarget target, Turn turn) {
+  private DeploymentState findOrCreate(
+      ApplicationState application, DeploymentTarget target, ReconcilePass turn) {
     DeploymentState known = application.deployments.get(target.id());
     if (known != null) {
       return known;
@@ -296,7 +297,7 @@ final class ApplicationStates {
    * Derives the next actions of an application. Called when the application or one of its
    * deployments has changed.
    */
-  void settle(ApplicationState application, Turn turn) {
+  void settle(ApplicationState application, ReconcilePass turn) {
     if (recovery.isPending()) {
       return;
     }
@@ -322,7 +323,7 @@ final class ApplicationStates {
     }
   }
 
-  private void removeWhatIsGone(ApplicationState application, Turn turn) {
+  private void removeWhatIsGone(ApplicationState application, ReconcilePass turn) {
     for (DeploymentState deployment : List.copyOf(application.deployments.values())) {
       if (deployment.deleting && deployment.replicas.isEmpty()) {
         deployments.remove(deployment, turn);
@@ -334,7 +335,7 @@ final class ApplicationStates {
   /**
    * Drains the ingress first: requests that it has accepted may still call the other deployments.
    */
-  private void drain(ApplicationState application, Turn turn) {
+  private void drain(ApplicationState application, ReconcilePass turn) {
     DeploymentState ingress = application.ingress();
     if (ingress != null) {
       deployments.delete(ingress, turn);
@@ -343,18 +344,18 @@ final class ApplicationStates {
     }
   }
 
-  private void route(ApplicationState application, Turn turn) {
+  private void route(ApplicationState application, ReconcilePass turn) {
     BuiltApplication built = application.built;
     DeploymentState ingress = application.ingress();
     if (built == null || ingress == null) {
       return;
     }
-    ApplicationState.Route now = application.route;
+    ApplicationState.CommandedRoute now = application.route;
     boolean ready =
         ingress.isRoutable() || ingress.target.settings().get(DeploymentConfig.NUM_REPLICAS) == 0;
     boolean changes = ready || now == null;
-    ApplicationState.Route next =
-        new ApplicationState.Route(
+    ApplicationState.CommandedRoute next =
+        new ApplicationState.CommandedRoute(
             application.prefix,
             changes ? ingress.id : now.ingress(),
             changes ? built.traffic() : now.traffic());
@@ -365,7 +366,7 @@ final class ApplicationStates {
   }
 
   /** Deletes obsolete deployments last: replicas of an earlier version may still call them. */
-  private void deleteObsolete(ApplicationState application, Turn turn) {
+  private void deleteObsolete(ApplicationState application, ReconcilePass turn) {
     if (application.building || application.buildFailure != null) {
       return;
     }
@@ -375,7 +376,7 @@ final class ApplicationStates {
     }
   }
 
-  private void remove(ApplicationState application, Turn turn) {
+  private void remove(ApplicationState application, ReconcilePass turn) {
     applications.remove(application.name);
     application.builds.stream()
         .sorted()

@@ -7,13 +7,13 @@ import dev.berth.controller.ControllerAction.AskPolicy;
 import dev.berth.controller.ControllerAction.Decided;
 import dev.berth.controller.ControllerAction.Rescale;
 import dev.berth.controller.ControllerEvent.PolicyAnswered;
-import dev.berth.controller.autoscaling.Fleet;
+import dev.berth.controller.autoscaling.DeploymentAutoscaler;
 import dev.berth.controller.autoscaling.HandleReports;
 import dev.berth.controller.autoscaling.PolicyAnswer;
-import dev.berth.controller.autoscaling.Scaling;
+import dev.berth.controller.autoscaling.ReplicaCounts;
 import dev.berth.controller.autoscaling.ScalingDecision;
 import dev.berth.controller.autoscaling.ScalingInputs;
-import dev.berth.controller.autoscaling.ScalingInputs.Source;
+import dev.berth.controller.autoscaling.ScalingInputs.LoadSource;
 import dev.berth.controller.autoscaling.ScalingRules;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
@@ -53,9 +53,9 @@ final class AutoscaledDeployments {
   static final long KEEP_STATE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   /** The autoscaling state of one deployment. */
-  private static final class Followed {
+  private static final class AutoscaledDeployment {
     final DeploymentState deployment;
-    final Scaling scaling;
+    final DeploymentAutoscaler scaling;
     @Nullable PolicySource source; // null when the load ratio decides
     @Nullable PolicyAnswer answer; // last one of the policy
     @Nullable String policyState;
@@ -64,11 +64,13 @@ final class AutoscaledDeployments {
     long failures; // of the policy, in total
     @Nullable PolicyAnswered told; // last event of the policy
 
-    Followed(DeploymentState deployment, HandleReports reports, long nowNanos) {
+    AutoscaledDeployment(DeploymentState deployment, HandleReports reports, long nowNanos) {
       this.deployment = deployment;
-      this.scaling = new Scaling(ScalingRules.of(deployment.target.settings()), reports, nowNanos);
+      this.scaling =
+          new DeploymentAutoscaler(
+              ScalingRules.of(deployment.target.settings()), reports, nowNanos);
       this.keptNanos = nowNanos;
-      Autoscaled kept = deployment.application.autoscaled.get(deployment.id.name());
+      AutoscaledReplicaCount kept = deployment.application.autoscaled.get(deployment.id.name());
       this.policyState = kept == null ? null : kept.policyState();
       reports.of(deployment.id).forEach((node, said) -> take(scaling, node, said, nowNanos));
     }
@@ -76,7 +78,7 @@ final class AutoscaledDeployments {
 
   private final Epoch epoch;
   private final HandleReports reports;
-  private final Map<DeploymentId, Followed> followed = new HashMap<>();
+  private final Map<DeploymentId, AutoscaledDeployment> followed = new HashMap<>();
   // nodes lost before their first report, with the time
   private final Map<String, Long> unheard = new HashMap<>();
 
@@ -98,14 +100,14 @@ final class AutoscaledDeployments {
       return false;
     }
     batch.replicas().forEach(report -> takeStats(report, nowNanos));
-    Stream<Followed> told =
+    Stream<AutoscaledDeployment> told =
         // deployments that the batch omits may have reports of an earlier start
         reports.isNews(batch.node(), nowNanos)
             ? followed.values().stream()
             : batch.handles().stream().map(HandleMetricReport::deployment).flatMap(this::followed);
     told.forEach(
         each -> {
-          HandleMetricReport said = reports.said(batch.node(), each.deployment.id);
+          HandleMetricReport said = reports.lastReport(batch.node(), each.deployment.id);
           take(each.scaling, batch.node(), said, nowNanos);
           ScalingDecision last = each.scaling.last();
           boolean cold = last == null || last.inputs().fleet().running() == 0;
@@ -115,7 +117,7 @@ final class AutoscaledDeployments {
   }
 
   private void takeStats(HandleMetricReport report, long nowNanos) {
-    Followed of = followed.get(report.deployment());
+    AutoscaledDeployment of = followed.get(report.deployment());
     for (ReplicaStats told : report.stats()) {
       ReplicaRecord replica = of == null ? null : of.deployment.replicas.get(told.replicaId());
       if (replica != null) {
@@ -124,12 +126,15 @@ final class AutoscaledDeployments {
     }
   }
 
-  private Stream<Followed> followed(DeploymentId deployment) {
+  private Stream<AutoscaledDeployment> followed(DeploymentId deployment) {
     return Stream.ofNullable(followed.get(deployment));
   }
 
   private static void take(
-      Scaling scaling, String node, @Nullable HandleMetricReport report, long nowNanos) {
+      DeploymentAutoscaler scaling,
+      String node,
+      @Nullable HandleMetricReport report,
+      long nowNanos) {
     if (report == null || report.last()) {
       scaling.end(node, nowNanos);
     } else {
@@ -143,23 +148,23 @@ final class AutoscaledDeployments {
   }
 
   /** Removes a lost instance. The load of its callers is unknown for one look-back window. */
-  void lost(String node, long nowNanos) {
+  void onNodeLost(String node, long nowNanos) {
     reports.forget(node);
-    followed.values().forEach(each -> each.scaling.lost(node, nowNanos));
+    followed.values().forEach(each -> each.scaling.onInstanceLost(node, nowNanos));
   }
 
   /**
    * Removes an instance of an earlier controller that was lost before it reported to this one. Its
    * load is unknown for one look-back window, for each deployment that is followed from now on.
    */
-  void lostUnheard(String node, long nowNanos) {
+  void onUnreportedNodeLost(String node, long nowNanos) {
     if (reports.forget(node)) {
       unheard.put(node, nowNanos);
     }
   }
 
   /** Removes an instance that left after its last report. */
-  void left(String node, long nowNanos) {
+  void onNodeLeft(String node, long nowNanos) {
     reports.forget(node);
     followed.values().forEach(each -> each.scaling.end(node, nowNanos));
   }
@@ -178,7 +183,7 @@ final class AutoscaledDeployments {
    *
    * @return null when the deployment does not autoscale
    */
-  @Nullable ScalingDecision decide(DeploymentState deployment, Turn turn) {
+  @Nullable ScalingDecision decide(DeploymentState deployment, ReconcilePass turn) {
     if (deployment.deleting || !DeploymentConfig.autoscales(deployment.target.settings())) {
       if (followed.remove(deployment.id) != null
           | deployment.application.autoscaled.remove(deployment.id.name()) != null) {
@@ -186,12 +191,13 @@ final class AutoscaledDeployments {
       }
       return null;
     }
-    Followed known =
+    AutoscaledDeployment known =
         followed.computeIfAbsent(
             deployment.id,
             id -> {
-              Followed begun = new Followed(deployment, reports, turn.nowNanos);
-              unheard.forEach(begun.scaling::unheard);
+              AutoscaledDeployment begun =
+                  new AutoscaledDeployment(deployment, reports, turn.nowNanos);
+              unheard.forEach(begun.scaling::recordUnreportedLoss);
               return begun;
             });
     known.scaling.rules(ScalingRules.of(deployment.target.settings()));
@@ -203,15 +209,16 @@ final class AutoscaledDeployments {
     return decision;
   }
 
-  private void keep(Followed known, ScalingDecision decision, Turn turn) {
+  private void keep(AutoscaledDeployment known, ScalingDecision decision, ReconcilePass turn) {
     DeploymentState deployment = known.deployment;
-    Autoscaled kept = deployment.application.autoscaled.get(deployment.id.name());
+    AutoscaledReplicaCount kept = deployment.application.autoscaled.get(deployment.id.name());
     boolean remembers =
         !Objects.equals(known.policyState, kept == null ? null : kept.policyState())
             && turn.nowNanos - known.keptNanos >= KEEP_STATE_NANOS
             && !decision.inputs().fleet().paused();
     if (decision.changes() || remembers) {
-      Autoscaled now = new Autoscaled(decision.replicas(), false, known.policyState);
+      AutoscaledReplicaCount now =
+          new AutoscaledReplicaCount(decision.replicas(), false, known.policyState);
       known.keptNanos = turn.nowNanos;
       deployment.application.autoscaled.put(deployment.id.name(), now);
       turn.add(new Rescale(epoch, deployment.id, now, decision.changes() ? decision : null));
@@ -224,7 +231,7 @@ final class AutoscaledDeployments {
    * Calls the policy of a deployment when its interval has passed; until the reply its last one
    * applies.
    */
-  private void consult(Followed known, Turn turn) {
+  private void consult(AutoscaledDeployment known, ReconcilePass turn) {
     PolicySource source = PolicySource.of(known.deployment);
     if (!Objects.equals(source, known.source)) {
       known.source = source;
@@ -238,7 +245,7 @@ final class AutoscaledDeployments {
     }
     List<Context> contexts = new ArrayList<>();
     for (DeploymentId id : known.deployment.application.deployments.keySet()) {
-      Followed each = followed.get(id);
+      AutoscaledDeployment each = followed.get(id);
       // this one, or all of the policy's application
       if (each != null && source.equals(each.source)) {
         each.askedNanos = turn.nowNanos;
@@ -252,7 +259,7 @@ final class AutoscaledDeployments {
    * Returns the statistics that serving replicas reported, by replica id; replicas without
    * statistics are absent.
    */
-  private Map<String, Map<String, Double>> stats(Followed of, long nowNanos) {
+  private Map<String, Map<String, Double>> stats(AutoscaledDeployment of, long nowNanos) {
     Map<String, Map<String, Double>> all = new TreeMap<>();
     for (ReplicaRecord each : of.deployment.replicas.values()) {
       Map<String, Double> told =
@@ -264,7 +271,7 @@ final class AutoscaledDeployments {
     return all;
   }
 
-  private Context context(Followed of, PolicySource source, long nowNanos) {
+  private Context context(AutoscaledDeployment of, PolicySource source, long nowNanos) {
     JsonObject kept = of.policyState == null ? new JsonObject() : new JsonObject(of.policyState);
     JsonObject own = kept.getJsonObject(source.className(), new JsonObject());
     ScalingRules rules = of.scaling.rules();
@@ -283,12 +290,12 @@ final class AutoscaledDeployments {
   }
 
   /** Records the replies of a policy. Replies of an older build are ignored. */
-  void answered(PolicyAnswered event, Turn turn) {
+  void onPolicyAnswered(PolicyAnswered event, ReconcilePass turn) {
     event
         .replies()
         .forEach(
             (id, reply) -> {
-              Followed each = followed.get(id);
+              AutoscaledDeployment each = followed.get(id);
               if (each != null && event.source().equals(each.source)) {
                 each.told = event;
                 each.answer = reply.answer();
@@ -301,12 +308,12 @@ final class AutoscaledDeployments {
 
   /** Returns the time of the next policy call; {@link Long#MAX_VALUE} without a policy. */
   long nextAskNanos(DeploymentState deployment) {
-    Followed known = followed.get(deployment.id);
+    AutoscaledDeployment known = followed.get(deployment.id);
     return known == null || known.source == null ? Long.MAX_VALUE : known.askedNanos + ASK_NANOS;
   }
 
-  private static Fleet fleet(DeploymentState deployment) {
-    return new Fleet(
+  private static ReplicaCounts fleet(DeploymentState deployment) {
+    return new ReplicaCounts(
         deployment.count(ReplicaRecord::isServing),
         deployment.count(ReplicaRecord::isStarting),
         deployment.target.settings().get(DeploymentConfig.NUM_REPLICAS),
@@ -318,11 +325,11 @@ final class AutoscaledDeployments {
 
   /** Returns the autoscaling view of a deployment; null when the deployment does not autoscale. */
   @Nullable ScalingView view(DeploymentState deployment, long nowNanos, long nowMs) {
-    Followed known = followed.get(deployment.id);
+    AutoscaledDeployment known = followed.get(deployment.id);
     if (known == null) {
       return null;
     }
-    Scaling scaling = known.scaling;
+    DeploymentAutoscaler scaling = known.scaling;
     ScalingDecision now = scaling.look(fleet(deployment), known.answer, nowNanos);
     return new ScalingView(
         details(scaling, now, nowMs),
@@ -333,10 +340,11 @@ final class AutoscaledDeployments {
         scaling.decisions());
   }
 
-  private static ScalingDetails details(Scaling scaling, ScalingDecision now, long nowMs) {
+  private static ScalingDetails details(
+      DeploymentAutoscaler scaling, ScalingDecision now, long nowMs) {
     ScalingRules rules = scaling.rules();
     ScalingInputs inputs = now.inputs();
-    long oldest = inputs.sources().stream().mapToLong(Source::ageMs).max().orElse(-1);
+    long oldest = inputs.sources().stream().mapToLong(LoadSource::ageMs).max().orElse(-1);
     long left = TimeUnit.NANOSECONDS.toMillis(now.untilNanos() - now.atNanos());
     return new ScalingDetails(
         rules.minReplicas(),
@@ -348,7 +356,7 @@ final class AutoscaledDeployments {
         inputs.fleet().paused(),
         now.reason().name(),
         now.why(),
-        now.told(),
+        now.summary(),
         scaling.lastChange(),
         nowMs,
         now.untilNanos() == Long.MAX_VALUE ? null : nowMs + left,

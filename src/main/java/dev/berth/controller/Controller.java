@@ -31,13 +31,13 @@ public final class Controller {
    * Minimum silence in nanoseconds before an instance counts as silent: its report may be in
    * flight. Source: Ray Serve.
    */
-  public static final long SHORTEST_SILENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
+  public static final long MIN_SILENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final ControllerPorts ports;
   private final long startedMs;
-  private final Recovery recovery = new Recovery();
+  private final ControllerRecovery recovery = new ControllerRecovery();
   private final HandleReports reports;
-  private final Hosts hosts;
+  private final NodePool hosts;
   private final AutoscaledDeployments autoscaled;
   private final DeploymentStates deployments;
   private final ApplicationStates applications;
@@ -48,7 +48,7 @@ public final class Controller {
     this.ports = ports;
     this.startedMs = ports.wallMillis().getAsLong();
     this.reports = new HandleReports(ports.silentNanos());
-    this.hosts = new Hosts(ports.epoch().node());
+    this.hosts = new NodePool(ports.epoch().node());
     this.autoscaled = new AutoscaledDeployments(ports.epoch(), reports);
     this.deployments = new DeploymentStates(ports, hosts, autoscaled);
     this.applications =
@@ -59,7 +59,7 @@ public final class Controller {
 
   /** Returns the silence limit in nanoseconds for a report interval. Source: Ray Serve. */
   public static long silenceNanos(Duration pushInterval) {
-    return Math.max(SHORTEST_SILENCE_NANOS, pushInterval.multipliedBy(2).toNanos());
+    return Math.max(MIN_SILENCE_NANOS, pushInterval.multipliedBy(2).toNanos());
   }
 
   /**
@@ -77,7 +77,7 @@ public final class Controller {
 
   /** Handles an event and returns its actions; an event without effect returns none. */
   public List<ControllerAction> on(ControllerEvent event, long nowNanos) {
-    Turn turn = new Turn(nowNanos);
+    ReconcilePass turn = new ReconcilePass(nowNanos);
     if (event instanceof ControllerEvent.Declared declared) {
       applications.declare(declared.application(), turn);
     } else if (event instanceof ControllerEvent.Withdrawn withdrawn) {
@@ -93,7 +93,7 @@ public final class Controller {
     } else if (event instanceof ControllerEvent.BuildFailed failed) {
       applications.buildFailed(failed, turn);
     } else if (event instanceof ControllerEvent.PolicyAnswered answered) {
-      autoscaled.answered(answered, turn);
+      autoscaled.onPolicyAnswered(answered, turn);
     } else if (event instanceof ControllerEvent.OfNode ofNode) {
       nodes.on(ofNode, turn);
     } else if (event instanceof OfReplica happened && !recovery.keep(happened)) {
@@ -103,7 +103,7 @@ public final class Controller {
   }
 
   /** Drops the start of an unknown replica while its node has yet to send its inventory. */
-  private void observe(OfReplica event, Turn turn) {
+  private void observe(OfReplica event, ReconcilePass turn) {
     if (!(event instanceof ControllerEvent.ReplicaRunning running)
         || deployments.knows(event.replicaId())
         || !recovery.awaits(running.replica().address().node())) {
@@ -113,7 +113,7 @@ public final class Controller {
 
   /** Returns the actions that are due by time; called at {@link #nextWakeNanos}. */
   public List<ControllerAction> wake(long nowNanos) {
-    Turn turn = new Turn(nowNanos);
+    ReconcilePass turn = new ReconcilePass(nowNanos);
     if (recovery.ends(nowNanos)) {
       applications.stopUnclaimed(turn);
       applications.touchAll(turn);
@@ -128,7 +128,7 @@ public final class Controller {
   }
 
   /** Settles deployments first; settling their applications may touch deployments again. */
-  private List<ControllerAction> settle(Turn turn) {
+  private List<ControllerAction> settle(ReconcilePass turn) {
     while (true) {
       DeploymentState deployment = turn.nextDeployment();
       if (deployment != null) {
@@ -162,7 +162,7 @@ public final class Controller {
 
   /** Records a batch of handle metrics; a stale batch returns no actions. */
   public List<ControllerAction> on(HandleMetricBatch batch, long nowNanos) {
-    Turn turn = new Turn(nowNanos);
+    ReconcilePass turn = new ReconcilePass(nowNanos);
     if (!hosts.has(batch.node())) {
       return turn.actions; // lost, or not yet joined
     }

@@ -78,7 +78,7 @@ public sealed interface ControllerAction {
   record Rescale(
       Epoch epoch,
       DeploymentId deployment,
-      @Nullable Autoscaled now,
+      @Nullable AutoscaledReplicaCount now,
       @Nullable ScalingDecision decision)
       implements Command {}
 

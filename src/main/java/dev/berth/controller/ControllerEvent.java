@@ -28,7 +28,7 @@ public sealed interface ControllerEvent {
   /**
    * Autoscaling of a deployment was paused at a number or resumed from it, and that was persisted.
    */
-  record Paused(DeploymentId deployment, Autoscaled now) implements ControllerEvent {}
+  record Paused(DeploymentId deployment, AutoscaledReplicaCount now) implements ControllerEvent {}
 
   /** The code of a revision was built. */
   record Built(String application, long revision, BuiltApplication built)

@@ -31,9 +31,9 @@ public record DeclaredApplication(
     long deployedMs,
     @Nullable Long rollbackRevision,
     Map<String, Integer> scales,
-    Map<String, Autoscaled> autoscaled,
+    Map<String, AutoscaledReplicaCount> autoscaled,
     Set<String> ran,
-    @Nullable Failed failed) {
+    @Nullable FailedRevision failed) {
 
   /**
    * A failed revision. The controller retries the revision only after the next deploy.
@@ -42,7 +42,7 @@ public record DeclaredApplication(
    * @param routePrefix route of the revision that serves instead; null for one without HTTP
    * @param revision revision that serves in its place
    */
-  public record Failed(String message, @Nullable String routePrefix, long revision) {}
+  public record FailedRevision(String message, @Nullable String routePrefix, long revision) {}
 
   /** Returns an application that has neither run nor failed, with nothing set from outside. */
   public static DeclaredApplication of(

@@ -39,13 +39,13 @@ final class DeploymentState {
   final DeploymentId id;
   final Map<String, ReplicaRecord> replicas = new LinkedHashMap<>(); // in the order of their start
   DeploymentTarget target;
-  Progress progress = Progress.FIRST;
+  RolloutProgress progress = RolloutProgress.FIRST;
   boolean obsolete; // absent from the application's present code
   boolean deleting;
   boolean held; // replicas were found, their target is unknown yet: nothing is changed
   String lacks = ""; // why replicas are missing, by the last decision
   long wakeNanos = Long.MAX_VALUE;
-  @Nullable Standing announced;
+  @Nullable DeploymentCondition announced;
   @Nullable RoutingSnapshot published;
   // complete target, as last sent to the instances for a later controller
   @Nullable DeploymentTarget kept;
@@ -62,12 +62,12 @@ final class DeploymentState {
   /** The failed start of a version, with its time. */
   private record FailedStart(DeploymentVersion version, long nanos) {}
 
-  void startFailed(ReplicaRecord replica, long nowNanos) {
+  void onStartFailed(ReplicaRecord replica, long nowNanos) {
     failedStarts.keySet().removeIf(node -> !hasFailedAt(node, nowNanos));
     failedStarts.put(replica.node, new FailedStart(replica.version(), nowNanos));
   }
 
-  void started(ReplicaRecord replica) {
+  void onStarted(ReplicaRecord replica) {
     failedStarts.remove(replica.node);
   }
 
@@ -121,7 +121,7 @@ final class DeploymentState {
    * version is left, not even a draining one.
    */
   boolean isRolledOut() {
-    boolean over = progress.isComplete(target) || Progress.isAtZero(target);
+    boolean over = progress.isComplete(target) || RolloutProgress.isAtZero(target);
     return over && replicas.values().stream().allMatch(this::isCurrent);
   }
 

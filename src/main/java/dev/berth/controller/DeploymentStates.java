@@ -8,8 +8,8 @@ import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerEvent.OfReplica;
-import dev.berth.controller.Progress.Failure;
-import dev.berth.controller.Reconciler.Decision;
+import dev.berth.controller.Reconciler.ReconcileDecision;
+import dev.berth.controller.RolloutProgress.ReplicaFailure;
 import dev.berth.controller.autoscaling.ScalingDecision;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
@@ -30,7 +30,7 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Over 500 lines: all events that move a {@link ReplicaRecord} from phase to phase stand
  * together, as each depends on states that others leave. Decisions are in {@link Reconciler} and
- * {@link Progress}, lasting state in {@link DeploymentState} and {@link ReplicaRecord}.
+ * {@link RolloutProgress}, lasting state in {@link DeploymentState} and {@link ReplicaRecord}.
  */
 final class DeploymentStates {
   /** Maximum number of remembered ended replicas, which late inventories cannot revive. */
@@ -44,14 +44,14 @@ final class DeploymentStates {
 
   private final Epoch epoch;
   private final ControllerPorts ports;
-  private final Hosts hosts;
+  private final NodePool hosts;
   private final AutoscaledDeployments autoscaled;
   private final Map<String, ReplicaRecord> replicas = new HashMap<>(); // by replica id
   private final TreeSet<DeploymentState> waking = new TreeSet<>(DeploymentState.BY_WAKE);
   private final Set<String> ended = new LinkedHashSet<>(); // replica ids, oldest first
   private long counter; // number of the last snapshot
 
-  DeploymentStates(ControllerPorts ports, Hosts hosts, AutoscaledDeployments autoscaled) {
+  DeploymentStates(ControllerPorts ports, NodePool hosts, AutoscaledDeployments autoscaled) {
     this.epoch = ports.epoch();
     this.ports = ports;
     this.hosts = hosts;
@@ -60,7 +60,7 @@ final class DeploymentStates {
 
   // --- deployments ---
 
-  DeploymentState make(ApplicationState application, DeploymentTarget target, Turn turn) {
+  DeploymentState make(ApplicationState application, DeploymentTarget target, ReconcilePass turn) {
     DeploymentState deployment = new DeploymentState(application, target);
     application.deployments.put(deployment.id, deployment);
     turn.add(new ControllerAction.Configure(epoch, target));
@@ -73,12 +73,13 @@ final class DeploymentStates {
    *
    * @param deployed false when only the number of replicas was set
    */
-  void retarget(DeploymentState deployment, DeploymentTarget target, boolean deployed, Turn turn) {
+  void retarget(
+      DeploymentState deployment, DeploymentTarget target, boolean deployed, ReconcilePass turn) {
     boolean revived = deployment.deleting;
     deployment.obsolete = false;
     deployment.deleting = false;
     if (revived) {
-      deployment.progress = Progress.FIRST;
+      deployment.progress = RolloutProgress.FIRST;
     }
     deployment.progress = deployment.progress.retarget(deployment.target, target, deployed);
     if (!deployment.target.settings().equals(target.settings()) || revived) {
@@ -89,21 +90,22 @@ final class DeploymentStates {
   }
 
   /** Sets the target of a found deployment, which is known only now. */
-  void claim(DeploymentState deployment, DeploymentTarget target, Turn turn) {
+  void claim(DeploymentState deployment, DeploymentTarget target, ReconcilePass turn) {
     deployment.held = false;
     deployment.obsolete = false;
     deployment.target = target;
     DeploymentTarget kept = deployment.kept;
-    deployment.progress = kept == null ? Progress.FIRST : Progress.FIRST.recalled(kept, target);
+    deployment.progress =
+        kept == null ? RolloutProgress.FIRST : RolloutProgress.FIRST.recalled(kept, target);
     deployment.replicas.values().stream()
         .filter(ReplicaRecord::isServing)
-        .forEach(DeploymentStates::started);
+        .forEach(DeploymentStates::onStarted);
     turn.add(new ControllerAction.Configure(epoch, target));
     turn.touch(deployment);
   }
 
   /** Drains and stops all replicas of a deployment, which is removed after the last one. */
-  void delete(DeploymentState deployment, Turn turn) {
+  void delete(DeploymentState deployment, ReconcilePass turn) {
     if (!deployment.deleting) {
       deployment.deleting = true;
       deployment.held = false;
@@ -113,7 +115,7 @@ final class DeploymentStates {
   }
 
   /** Decides and commands the next steps of a deployment that has changed. */
-  void settle(DeploymentState deployment, Turn turn) {
+  void settle(DeploymentState deployment, ReconcilePass turn) {
     if (deployment.application.deployments.get(deployment.id) != deployment) {
       return; // it was removed
     }
@@ -124,7 +126,7 @@ final class DeploymentStates {
       for (ReplicaRecord each : deployment.replicas.values()) {
         each.ongoing = ports.ongoing().applyAsInt(each.id);
       }
-      Decision decision =
+      ReconcileDecision decision =
           Reconciler.decide(deployment, hosts.placement(deployment, turn.nowNanos), turn.nowNanos);
       decision.steps().forEach(step -> take(deployment, step, turn));
       deployment.progress = decision.progress();
@@ -148,7 +150,7 @@ final class DeploymentStates {
    *
    * @return time of the next decision without new reports
    */
-  private long follow(DeploymentState deployment, Turn turn) {
+  private long follow(DeploymentState deployment, ReconcilePass turn) {
     ScalingDecision decision = autoscaled.decide(deployment, turn);
     if (decision == null) {
       return Long.MAX_VALUE;
@@ -161,7 +163,7 @@ final class DeploymentStates {
   }
 
   /** Schedules the next decision of a deployment at the given time, at the latest. */
-  void lookAt(DeploymentState deployment, long nanos, Turn turn) {
+  void lookAt(DeploymentState deployment, long nanos, ReconcilePass turn) {
     if (nanos - turn.nowNanos <= 0) {
       turn.touch(deployment);
     } else if (deployment.wakeNanos == Long.MAX_VALUE || nanos - deployment.wakeNanos < 0) {
@@ -170,14 +172,14 @@ final class DeploymentStates {
   }
 
   /** Removes a deployment that has no replicas and no target. */
-  void remove(DeploymentState deployment, Turn turn) {
+  void remove(DeploymentState deployment, ReconcilePass turn) {
     wakeAt(deployment, Long.MAX_VALUE);
     deployment.application.deployments.remove(deployment.id);
     turn.add(new ControllerAction.Forget(epoch, deployment.id));
   }
 
-  private void take(DeploymentState deployment, Step step, Turn turn) {
-    if (step instanceof Step.Start start) {
+  private void take(DeploymentState deployment, ReconcileStep step, ReconcilePass turn) {
+    if (step instanceof ReconcileStep.StartStep start) {
       String id = ports.replicaIds().apply(deployment.id);
       long nowMs = ports.wallMillis().getAsLong();
       ReplicaRecord replica =
@@ -185,12 +187,12 @@ final class DeploymentStates {
               deployment, id, start.node(), start.target(), ReplicaPhase.STARTING, nowMs);
       add(replica, turn);
       command(replica, turn);
-    } else if (step instanceof Step.Reconfigure reconfigure) {
+    } else if (step instanceof ReconcileStep.ReconfigureStep reconfigure) {
       ReplicaRecord replica = reconfigure.replica();
       replica.next = reconfigure.target();
       to(replica, ReplicaPhase.UPDATING, "", turn);
       command(replica, turn);
-    } else if (step instanceof Step.Stop stop) {
+    } else if (step instanceof ReconcileStep.StopStep stop) {
       ReplicaRecord replica = stop.replica();
       replica.scaledDown = stop.scaledDown();
       replica.grace = stop.grace();
@@ -199,15 +201,15 @@ final class DeploymentStates {
     }
   }
 
-  private void add(ReplicaRecord replica, Turn turn) {
+  private void add(ReplicaRecord replica, ReconcilePass turn) {
     replica.deployment.replicas.put(replica.id, replica);
     replicas.put(replica.id, replica);
-    hosts.began(replica);
+    hosts.onReplicaAdded(replica);
     announce(replica, "", turn);
   }
 
   /** Sends or resends the command of a replica. Commands are idempotent: a repeat is harmless. */
-  private void command(ReplicaRecord replica, Turn turn) {
+  private void command(ReplicaRecord replica, ReconcilePass turn) {
     replica.commandedNanos = turn.nowNanos;
     DeploymentTarget next = replica.next;
     if (replica.phase == ReplicaPhase.STARTING) {
@@ -219,7 +221,7 @@ final class DeploymentStates {
     }
   }
 
-  private void repeat(DeploymentState deployment, Turn turn) {
+  private void repeat(DeploymentState deployment, ReconcilePass turn) {
     for (ReplicaRecord replica : deployment.replicas.values()) {
       long due = replica.repeatNanos();
       if (due != Long.MAX_VALUE && due - turn.nowNanos <= 0) { // a nano clock may be negative
@@ -228,7 +230,7 @@ final class DeploymentStates {
     }
   }
 
-  private void publish(DeploymentState deployment, Turn turn) {
+  private void publish(DeploymentState deployment, ReconcilePass turn) {
     RoutingSnapshot last = deployment.published;
     List<RoutingSnapshot.SnapshotReplica> routes = deployment.routes(turn.nowNanos);
     boolean available = deployment.isAvailable();
@@ -245,7 +247,7 @@ final class DeploymentStates {
   }
 
   /** Stores the complete target on the instances: a later controller may find no replica of it. */
-  private void remember(DeploymentState deployment, Turn turn) {
+  private void remember(DeploymentState deployment, ReconcilePass turn) {
     DeploymentTarget complete = deployment.progress.complete();
     if (!deployment.held && !Objects.equals(complete, deployment.kept)) {
       deployment.kept = complete;
@@ -255,8 +257,8 @@ final class DeploymentStates {
 
   // --- announcements ---
 
-  private void announce(DeploymentState deployment, Turn turn) {
-    Standing standing = deployment.progress.standing();
+  private void announce(DeploymentState deployment, ReconcilePass turn) {
+    DeploymentCondition standing = deployment.progress.standing();
     if (!standing.equals(deployment.announced)) {
       deployment.announced = standing;
       turn.add(
@@ -269,7 +271,7 @@ final class DeploymentStates {
     }
   }
 
-  private void to(ReplicaRecord replica, ReplicaPhase phase, String reason, Turn turn) {
+  private void to(ReplicaRecord replica, ReplicaPhase phase, String reason, ReconcilePass turn) {
     if (replica.phase != phase) {
       replica.phase = phase;
       replica.reason = reason;
@@ -278,7 +280,7 @@ final class DeploymentStates {
     }
   }
 
-  private static void announce(ReplicaRecord replica, String reason, Turn turn) {
+  private static void announce(ReplicaRecord replica, String reason, ReconcilePass turn) {
     turn.add(
         new AnnounceReplica(
             replica.id, replica.deployment.id, replica.version(), replica.phase, reason));
@@ -296,45 +298,45 @@ final class DeploymentStates {
   }
 
   /** Handles an event of a replica. */
-  void on(OfReplica event, Turn turn) {
+  void on(OfReplica event, ReconcilePass turn) {
     ReplicaRecord replica = replicas.get(event.replicaId());
     if (replica == null) {
       onStranger(event, turn);
     } else if (event instanceof ControllerEvent.ReplicaRunning running) {
-      running(replica, running.replica(), turn);
+      onRunning(replica, running.replica(), turn);
     } else if (event instanceof ControllerEvent.ReplicaWaits waits) {
       replica.reason =
           replica.phase == ReplicaPhase.STARTING || replica.phase == ReplicaPhase.RUNNING
               ? waits.reason()
               : replica.reason;
     } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
-      failed(replica, failed.reason(), turn);
+      onFailed(replica, failed.reason(), turn);
     } else if (event instanceof ControllerEvent.ReplicaReconfigured reconfigured) {
-      reconfigured(replica, reconfigured.version(), turn);
+      onReconfigured(replica, reconfigured.version(), turn);
     } else if (event instanceof ControllerEvent.ReconfigureFailed failed) {
-      reconfigureFailed(replica, failed, turn);
+      onReconfigureFailed(replica, failed, turn);
     } else if (event instanceof ControllerEvent.ReplicaDraining) {
-      draining(replica, turn);
+      onDraining(replica, turn);
     } else if (event instanceof ControllerEvent.ReplicaHealth health) {
-      health(replica, health, turn);
+      onHealth(replica, health, turn);
     } else if (event instanceof ControllerEvent.ReplicaSuspect suspect) {
-      suspect(replica, suspect, turn);
+      onSuspect(replica, suspect, turn);
     } else if (event instanceof ControllerEvent.ReplicaStopped) {
-      stopped(replica, turn);
+      onStopped(replica, turn);
     }
   }
 
-  private void onStranger(OfReplica event, Turn turn) {
+  private void onStranger(OfReplica event, ReconcilePass turn) {
     if (event instanceof ControllerEvent.ReplicaRunning running) {
       stranger(running.replica(), turn);
     } else if (event instanceof ControllerEvent.ReplicaFailed
         || event instanceof ControllerEvent.ReplicaStopped) {
-      over(event.replicaId());
+      recordEnded(event.replicaId());
     }
   }
 
   /** Stops an unknown replica. Reports of a lost instance are ignored. */
-  void stranger(ReplicaInfo found, Turn turn) {
+  void stranger(ReplicaInfo found, ReconcilePass turn) {
     String node = found.address().node();
     if (hosts.has(node)) {
       String reason = "no longer wanted";
@@ -342,7 +344,7 @@ final class DeploymentStates {
     }
   }
 
-  private void running(ReplicaRecord replica, ReplicaInfo found, Turn turn) {
+  private void onRunning(ReplicaRecord replica, ReplicaInfo found, ReconcilePass turn) {
     if (replica.phase == ReplicaPhase.STOPPING && replica.info == null) {
       // The replica had started before it received the stop command.
       command(replica, turn);
@@ -352,19 +354,20 @@ final class DeploymentStates {
     }
   }
 
-  private void runs(ReplicaRecord replica, Turn turn) {
+  private void runs(ReplicaRecord replica, ReconcilePass turn) {
     to(replica, replica.next == null ? ReplicaPhase.RUNNING : ReplicaPhase.UPDATING, "", turn);
-    started(replica);
+    onStarted(replica);
   }
 
-  private static void started(ReplicaRecord replica) {
+  private static void onStarted(ReplicaRecord replica) {
     DeploymentState deployment = replica.deployment;
-    deployment.started(replica);
+    deployment.onStarted(replica);
     deployment.progress =
-        deployment.progress.started(replica.target, deployment.target, deployment.othersServe());
+        deployment.progress.afterStart(replica.target, deployment.target, deployment.othersServe());
   }
 
-  private void reconfigured(ReplicaRecord replica, DeploymentVersion version, Turn turn) {
+  private void onReconfigured(
+      ReplicaRecord replica, DeploymentVersion version, ReconcilePass turn) {
     DeploymentTarget next = replica.next;
     if (next == null || !next.version().equals(version)) {
       return; // reply to an earlier command
@@ -373,23 +376,23 @@ final class DeploymentStates {
     replica.next = null;
     if (replica.phase == ReplicaPhase.UPDATING) {
       to(replica, ReplicaPhase.RUNNING, "", turn);
-      started(replica);
+      onStarted(replica);
     }
   }
 
-  private void reconfigureFailed(
-      ReplicaRecord replica, ControllerEvent.ReconfigureFailed event, Turn turn) {
+  private void onReconfigureFailed(
+      ReplicaRecord replica, ControllerEvent.ReconfigureFailed event, ReconcilePass turn) {
     if (replica.phase != ReplicaPhase.UPDATING || !replica.version().equals(event.version())) {
       return;
     }
     String reason = "reconfigure: " + event.reason();
-    fail(replica, Failure.RECONFIGURE, reason, turn);
+    fail(replica, ReplicaFailure.RECONFIGURE, reason, turn);
     replica.next = null;
     replica.refused = true;
     to(replica, ReplicaPhase.RUNNING, reason, turn);
   }
 
-  private void draining(ReplicaRecord replica, Turn turn) {
+  private void onDraining(ReplicaRecord replica, ReconcilePass turn) {
     if (replica.isActive() || replica.phase == ReplicaPhase.STOPPING) {
       if (replica.isActive()) {
         replica.grace =
@@ -400,7 +403,8 @@ final class DeploymentStates {
     }
   }
 
-  private void health(ReplicaRecord replica, ControllerEvent.ReplicaHealth event, Turn turn) {
+  private void onHealth(
+      ReplicaRecord replica, ControllerEvent.ReplicaHealth event, ReconcilePass turn) {
     if (replica.healthy == event.healthy()) {
       return;
     }
@@ -409,15 +413,16 @@ final class DeploymentStates {
     if (replica.isActive() && was != replica.isSick()) { // also before the start is reported
       replica.reason = event.reason();
       if (replica.isServing() && replica.isSick()) {
-        fail(replica, Failure.HEALTH, event.reason(), turn);
+        fail(replica, ReplicaFailure.HEALTH, event.reason(), turn);
       }
       turn.touch(replica.deployment);
     }
   }
 
-  private void suspect(ReplicaRecord replica, ControllerEvent.ReplicaSuspect event, Turn turn) {
+  private void onSuspect(
+      ReplicaRecord replica, ControllerEvent.ReplicaSuspect event, ReconcilePass turn) {
     if (replica.isServing()) {
-      Suspicion before = replica.suspicion;
+      OutlierState before = replica.suspicion;
       replica.suspicion =
           event.suspect() ? before.suspected(turn.nowNanos) : before.cleared(turn.nowNanos);
       if (!before.equals(replica.suspicion)) {
@@ -427,37 +432,37 @@ final class DeploymentStates {
     }
   }
 
-  private void failed(ReplicaRecord replica, String reason, Turn turn) {
+  private void onFailed(ReplicaRecord replica, String reason, ReconcilePass turn) {
     if (replica.info != null) {
       return; // it ran: a repeated or late report
     }
     if (replica.phase == ReplicaPhase.STARTING) {
-      fail(replica, Failure.START, reason, turn);
+      fail(replica, ReplicaFailure.START, reason, turn);
       replica.deployment.remember(replica, reason);
     }
-    gone(replica, reason, turn);
+    removeReplica(replica, reason, turn);
   }
 
-  private void stopped(ReplicaRecord replica, Turn turn) {
+  private void onStopped(ReplicaRecord replica, ReconcilePass turn) {
     String reason = replica.reason;
     if (replica.isActive()) {
       boolean ran = replica.phase != ReplicaPhase.STARTING;
       reason = ran ? "it ended" : "it ended during its start";
       if (!replica.isSick()) {
-        fail(replica, ran ? Failure.HEALTH : Failure.START, reason, turn);
+        fail(replica, ran ? ReplicaFailure.HEALTH : ReplicaFailure.START, reason, turn);
       }
       replica.deployment.remember(replica, reason);
     }
-    gone(replica, reason, turn);
+    removeReplica(replica, reason, turn);
   }
 
-  private void fail(ReplicaRecord replica, Failure how, String reason, Turn turn) {
+  private void fail(ReplicaRecord replica, ReplicaFailure how, String reason, ReconcilePass turn) {
     DeploymentState deployment = replica.deployment;
-    if (how == Failure.START) {
-      deployment.startFailed(replica, turn.nowNanos);
+    if (how == ReplicaFailure.START) {
+      deployment.onStartFailed(replica, turn.nowNanos);
     }
     deployment.progress =
-        deployment.progress.failed(
+        deployment.progress.afterFailure(
             how,
             replica.version(),
             deployment.target,
@@ -468,25 +473,25 @@ final class DeploymentStates {
   }
 
   /** Removes a replica that was lost with its instance; its version is not blamed. */
-  void taken(ReplicaRecord replica, String reason, Turn turn) {
+  void onLostWithNode(ReplicaRecord replica, String reason, ReconcilePass turn) {
     if (replica.isActive()) {
       DeploymentState deployment = replica.deployment;
       deployment.progress =
           deployment.progress.with(deployment.progress.standing().lacking(reason));
       deployment.remember(replica, reason);
     }
-    gone(replica, reason, turn);
+    removeReplica(replica, reason, turn);
   }
 
-  private void gone(ReplicaRecord replica, String reason, Turn turn) {
+  private void removeReplica(ReplicaRecord replica, String reason, ReconcilePass turn) {
     replicas.remove(replica.id);
     replica.deployment.replicas.remove(replica.id);
-    hosts.ended(replica);
-    over(replica.id);
+    hosts.onReplicaRemoved(replica);
+    recordEnded(replica.id);
     to(replica, ReplicaPhase.STOPPED, reason, turn);
   }
 
-  private void over(String replicaId) {
+  private void recordEnded(String replicaId) {
     ended.add(replicaId);
     if (ended.size() > MAX_ENDED) {
       ended.remove(ended.iterator().next());
@@ -494,7 +499,7 @@ final class DeploymentStates {
   }
 
   /** Records the target that was complete under an earlier controller. */
-  void recall(DeploymentState deployment, DeploymentTarget complete, Turn turn) {
+  void recall(DeploymentState deployment, DeploymentTarget complete, ReconcilePass turn) {
     if (deployment.kept != null && complete.revision() < deployment.kept.revision()) {
       return; // the instance had not received the last one
     }
@@ -508,7 +513,8 @@ final class DeploymentStates {
   }
 
   /** Adopts a running replica that another controller started. */
-  void adopt(DeploymentState deployment, ControllerEvent.Inventory.Found found, Turn turn) {
+  void adopt(
+      DeploymentState deployment, ControllerEvent.Inventory.Found found, ReconcilePass turn) {
     String id = found.info().replicaId();
     if (replicas.containsKey(id) || ended.contains(id)) {
       return;
@@ -572,7 +578,7 @@ final class DeploymentStates {
     return waking.isEmpty() ? Long.MAX_VALUE : waking.first().wakeNanos;
   }
 
-  void wake(Turn turn) {
+  void wake(ReconcilePass turn) {
     while (!waking.isEmpty() && waking.first().wakeNanos - turn.nowNanos <= 0) {
       DeploymentState due = waking.first();
       wakeAt(due, Long.MAX_VALUE);

@@ -15,7 +15,7 @@ import dev.berth.controller.ControllerEvent.ReplicaHealth;
 import dev.berth.controller.ControllerEvent.ReplicaReconfigured;
 import dev.berth.controller.ControllerEvent.ReplicaRunning;
 import dev.berth.controller.ControllerEvent.ReplicaStopped;
-import dev.berth.controller.Hosts.Host;
+import dev.berth.controller.NodePool.PooledNode;
 import dev.berth.view.ReplicaPhase;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,40 +26,40 @@ import java.util.Map;
  * controller's loop.
  */
 record NodeStates(
-    Hosts hosts,
-    Recovery recovery,
+    NodePool hosts,
+    ControllerRecovery recovery,
     DeploymentStates deployments,
     ApplicationStates applications,
     AutoscaledDeployments autoscaled) {
 
-  void on(OfNode event, Turn turn) {
-    Host host = hosts.get(event.node());
+  void on(OfNode event, ReconcilePass turn) {
+    PooledNode host = hosts.get(event.node());
     if (event instanceof NodeJoined joined) {
       recovery.waitForAll();
-      hosts.joined(joined.node(), joined.zone());
+      hosts.onNodeJoined(joined.node(), joined.zone());
       autoscaled.expect(List.of(joined.node()), turn.nowNanos);
     } else if (host != null) {
       of(host, event, turn);
       applications.touchAll(turn);
     } else if (event instanceof NodeLost || event instanceof NodeLeft) {
-      recovery.gone(event.node(), turn.nowNanos); // never joined this controller
-      autoscaled.lostUnheard(event.node(), turn.nowNanos);
+      recovery.onNodeRemoved(event.node(), turn.nowNanos); // never joined this controller
+      autoscaled.onUnreportedNodeLost(event.node(), turn.nowNanos);
       applications.touchAll(turn);
     } else if (event instanceof Inventory inventory && !hosts.areNamed()) {
       applications.inventory(inventory, turn);
     }
   }
 
-  private void of(Host host, OfNode event, Turn turn) {
+  private void of(PooledNode host, OfNode event, ReconcilePass turn) {
     if (event instanceof Inventory inventory) {
       host.told = true;
-      told(inventory, turn);
+      onInventory(inventory, turn);
     } else if (event instanceof NodeLost) {
-      gone(host, "node " + host.name + " was lost", turn);
-      autoscaled.lost(host.name, turn.nowNanos);
+      removeNode(host, "node " + host.name + " was lost", turn);
+      autoscaled.onNodeLost(host.name, turn.nowNanos);
     } else if (event instanceof NodeLeft) {
-      gone(host, "node " + host.name + " left", turn);
-      autoscaled.left(host.name, turn.nowNanos);
+      removeNode(host, "node " + host.name + " left", turn);
+      autoscaled.onNodeLeft(host.name, turn.nowNanos);
     } else if (event instanceof NodeLeaving) {
       host.leaving = true;
     } else if (event instanceof NodeCordoned told) {
@@ -70,11 +70,11 @@ record NodeStates(
     }
   }
 
-  private void gone(Host host, String why, Turn turn) {
+  private void removeNode(PooledNode host, String why, ReconcilePass turn) {
     hosts.remove(host.name);
-    recovery.gone(host.name, turn.nowNanos);
+    recovery.onNodeRemoved(host.name, turn.nowNanos);
     for (ReplicaRecord replica : deployments.on(host.name)) {
-      deployments.taken(replica, why, turn);
+      deployments.onLostWithNode(replica, why, turn);
     }
     turn.add(new ControllerAction.NodeGone(host.name));
   }
@@ -83,7 +83,7 @@ record NodeStates(
    * Treats known replicas missing from the inventory as dead; a starting one is commanded again.
    * Unknown ones belong to an earlier controller.
    */
-  private void told(Inventory inventory, Turn turn) {
+  private void onInventory(Inventory inventory, ReconcilePass turn) {
     Map<String, Found> found = new LinkedHashMap<>();
     inventory.replicas().forEach(each -> found.put(each.info().replicaId(), each));
     for (ReplicaRecord replica : deployments.on(inventory.node())) {
@@ -101,7 +101,7 @@ record NodeStates(
   }
 
   /** Applies missed events of a replica, and resends a command that the instance missed. */
-  private void compare(ReplicaRecord replica, Found found, Turn turn) {
+  private void compare(ReplicaRecord replica, Found found, ReconcilePass turn) {
     String why = found.healthy() ? "" : "its health checks failed";
     deployments.on(new ReplicaHealth(replica.id, found.healthy(), why), turn);
     switch (found.phase()) {
@@ -124,7 +124,7 @@ record NodeStates(
     }
   }
 
-  private void updated(ReplicaRecord replica, Found found, Turn turn) {
+  private void updated(ReplicaRecord replica, Found found, ReconcilePass turn) {
     DeploymentVersion wanted = replica.version();
     boolean isUnderWay = found.next() != null && found.next().version().equals(wanted);
     if (replica.phase != ReplicaPhase.UPDATING || isUnderWay) {

@@ -1,6 +1,6 @@
 package dev.berth.controller;
 
-import dev.berth.controller.Hosts.Host;
+import dev.berth.controller.NodePool.PooledNode;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -13,13 +13,13 @@ import java.util.function.Predicate;
  * zone, then the fewest replicas of all deployments. Each placed replica counts at once.
  */
 final class Placement {
-  private final List<Host> open; // first one wins among equals
-  private final Map<String, Host> named;
+  private final List<PooledNode> open; // first one wins among equals
+  private final Map<String, PooledNode> named;
   private final int most; // maximum of the deployment per host
   private final Map<String, Integer> own = new HashMap<>(); // of the deployment, by host
   private final Map<String, Integer> zones = new HashMap<>(); // of the deployment, by zone
   private final Map<String, Integer> all; // of all deployments, by host
-  private final Predicate<Host> failed; // hosts with a recent failed start
+  private final Predicate<PooledNode> failed; // hosts with a recent failed start
 
   /**
    * @param open hosts that accept replicas, in round-robin order
@@ -29,8 +29,8 @@ final class Placement {
    */
   Placement(
       DeploymentState deployment,
-      List<Host> open,
-      Map<String, Host> named,
+      List<PooledNode> open,
+      Map<String, PooledNode> named,
       Map<String, Integer> replicas,
       int most,
       long nowNanos) {
@@ -44,7 +44,7 @@ final class Placement {
 
   private void count(String node) {
     own.merge(node, 1, Integer::sum);
-    Host host = named.get(node);
+    PooledNode host = named.get(node);
     if (host != null) {
       zones.merge(host.zone, 1, Integer::sum);
     }
@@ -68,12 +68,12 @@ final class Placement {
    * @throws java.util.NoSuchElementException when {@link #room} is 0
    */
   String next() {
-    Comparator<Host> fewest =
-        Comparator.<Host, Boolean>comparing(failed::test)
+    Comparator<PooledNode> fewest =
+        Comparator.<PooledNode, Boolean>comparing(failed::test)
             .thenComparingInt(each -> at(each.name))
             .thenComparingInt(each -> zones.getOrDefault(each.zone, 0))
             .thenComparingInt(each -> all.getOrDefault(each.name, 0));
-    Host host = open.stream().filter(each -> at(each.name) < most).min(fewest).orElseThrow();
+    PooledNode host = open.stream().filter(each -> at(each.name) < most).min(fewest).orElseThrow();
     count(host.name);
     all.merge(host.name, 1, Integer::sum);
     return host.name;
@@ -88,7 +88,7 @@ final class Placement {
 
   /** Returns whether a replica must move, as its host is leaving. */
   boolean leaves(ReplicaRecord replica) {
-    Host host = named.get(replica.node);
+    PooledNode host = named.get(replica.node);
     return host != null && host.leaving;
   }
 

@@ -13,14 +13,14 @@ import org.jspecify.annotations.Nullable;
  * @param build identity of the code that contains it
  * @param settings its class and arguments
  */
-public record PolicySource(Scope scope, String build, Settings settings) {
+public record PolicySource(PolicyScope scope, String build, Settings settings) {
 
   /**
    * The application or single deployment that a policy decides for.
    *
    * @param deployment null for all deployments of the application that autoscale
    */
-  public record Scope(String application, @Nullable DeploymentId deployment) {
+  public record PolicyScope(String application, @Nullable DeploymentId deployment) {
     @Override
     public String toString() {
       return deployment == null ? application : deployment.toString();
@@ -39,13 +39,13 @@ public record PolicySource(Scope scope, String build, Settings settings) {
     String application = deployment.id.application();
     BuiltApplication built = deployment.application.built;
     if (built != null && built.policy() != null) {
-      return new PolicySource(new Scope(application, null), built.build(), built.policy());
+      return new PolicySource(new PolicyScope(application, null), built.build(), built.policy());
     }
     DeploymentTarget target = deployment.target;
     Settings config = target.settings().get(DeploymentConfig.AUTOSCALING_CONFIG);
     Settings own = config.find(AutoscalingOptions.POLICY);
     return own == null || AutoscalingOptions.policyClass(own) == null
         ? null
-        : new PolicySource(new Scope(application, target.id()), target.build(), own);
+        : new PolicySource(new PolicyScope(application, target.id()), target.build(), own);
   }
 }

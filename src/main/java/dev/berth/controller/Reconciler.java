@@ -45,23 +45,24 @@ final class Reconciler {
    * @param wakeNanos time of the next decision without an event; {@code Long.MAX_VALUE} for never
    * @param lacks why replicas are missing, when waiting does not help; empty otherwise
    */
-  record Decision(List<Step> steps, Progress progress, long wakeNanos, String lacks) {}
+  record ReconcileDecision(
+      List<ReconcileStep> steps, RolloutProgress progress, long wakeNanos, String lacks) {}
 
-  private static final Comparator<ReplicaRecord> LEAST_BUSY =
+  private static final Comparator<ReplicaRecord> BY_ONGOING =
       Comparator.comparingInt(replica -> replica.ongoing < 0 ? Integer.MAX_VALUE : replica.ongoing);
 
   private final DeploymentState deployment;
   private final DeploymentTarget target;
   // without those that this decision stops
   private final List<ReplicaRecord> active = new ArrayList<>();
-  private final Progress before;
+  private final RolloutProgress before;
   private final Placement placement;
   private final long nowNanos;
   private final int asked; // number of replicas in the target
   private final int wanted; // of those asked for, the number that nodes can host
   private final int surge;
   private final boolean moves; // whether replicas must move to another node
-  private final List<Step> steps = new ArrayList<>();
+  private final List<ReconcileStep> steps = new ArrayList<>();
   private int scaledDown; // replicas stopped by this decision
   private long wakeNanos = Long.MAX_VALUE;
   private String lacks = "";
@@ -77,7 +78,7 @@ final class Reconciler {
     long places = (long) deployment.replicas.size() + placement.room();
     asked = deployment.deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS);
     wanted = (int) Math.min(asked, places);
-    int beyond = Progress.surge(target.settings(), wanted);
+    int beyond = RolloutProgress.surge(target.settings(), wanted);
     moves = active.stream().anyMatch(placement::leaves);
     surge = (int) Math.min(moves ? Math.max(beyond, 1) : beyond, places - wanted);
   }
@@ -88,14 +89,14 @@ final class Reconciler {
    * @param deployment its present state, which is not changed
    * @param placement for this decision only: each start is counted in it
    */
-  static Decision decide(DeploymentState deployment, Placement placement, long nowNanos) {
+  static ReconcileDecision decide(DeploymentState deployment, Placement placement, long nowNanos) {
     return new Reconciler(deployment, placement, nowNanos).decide();
   }
 
-  private Decision decide() {
+  private ReconcileDecision decide() {
     if (deployment.deleting) {
       List.copyOf(active).forEach(each -> stop(each, "its deployment is deleted", false));
-      return new Decision(steps, before, Long.MAX_VALUE, "");
+      return new ReconcileDecision(steps, before, Long.MAX_VALUE, "");
     }
     stopSick();
     stopOutdatedThatStart();
@@ -106,8 +107,8 @@ final class Reconciler {
     }
     reconfigure();
     start();
-    Progress after = judge(); // may lower wakeNanos
-    return new Decision(List.copyOf(steps), after, wakeNanos, lacks);
+    RolloutProgress after = judge(); // may lower wakeNanos
+    return new ReconcileDecision(List.copyOf(steps), after, wakeNanos, lacks);
   }
 
   // --- classification ---
@@ -170,7 +171,7 @@ final class Reconciler {
     return isFull()
         && placement.givesRoom(replica)
         && active.stream().noneMatch(ReplicaRecord::isStarting)
-        && made() != null
+        && targetToStart() != null
         && !waits();
   }
 
@@ -193,7 +194,7 @@ final class Reconciler {
   private void scaleDown() {
     int excess = excess();
     while (excess > 0) {
-      DeploymentTarget kept = made();
+      DeploymentTarget kept = targetToStart();
       List<ReplicaRecord> victims =
           new ArrayList<>(active.stream().filter(each -> wanted == 0 || !each.isSick()).toList());
       Collections.reverse(victims); // newest first; the stable sorts keep that order
@@ -201,7 +202,7 @@ final class Reconciler {
           Comparator.comparing(ReplicaRecord::isServing)
               .thenComparing(each -> kept != null && each.version().equals(kept.version()))
               .thenComparing(each -> !placement.leaves(each));
-      victims.sort(rank.thenComparing(LEAST_BUSY));
+      victims.sort(rank.thenComparing(BY_ONGOING));
       Map<ReplicaRecord, Integer> left = leftBehind(victims);
       victims.sort(rank.thenComparing(each -> -left.get(each)));
       victims.subList(0, excess).forEach(each -> stop(each, "fewer are wanted", true));
@@ -268,7 +269,7 @@ final class Reconciler {
     if (outdated.isEmpty()) {
       return;
     }
-    int rollout = Progress.rollout(target.settings());
+    int rollout = RolloutProgress.rollout(target.settings());
     int most;
     if (surge > 0) {
       most = Math.min(rollout, serving() - wanted);
@@ -276,7 +277,7 @@ final class Reconciler {
       long current = active.stream().filter(goes.negate().and(ReplicaRecord::isServing)).count();
       most = rollout - (int) (wanted - current - outdated.size());
     }
-    outdated.sort(LEAST_BUSY);
+    outdated.sort(BY_ONGOING);
     int free = placement.room() - Math.max(0, wanted - active.size());
     for (ReplicaRecord each : outdated) {
       // A stopped replica frees its node for its successor, if that one may start there.
@@ -306,7 +307,7 @@ final class Reconciler {
       return;
     }
     long room =
-        Progress.rollout(target.settings())
+        RolloutProgress.rollout(target.settings())
             - active.stream().filter(each -> each.phase == ReplicaPhase.UPDATING).count();
     for (ReplicaRecord replica : due) {
       boolean calls =
@@ -317,7 +318,7 @@ final class Reconciler {
               .equals(target.settings().get(DeploymentConfig.USER_CONFIG));
       if (!calls || room > 0) {
         room -= calls ? 1 : 0;
-        steps.add(new Step.Reconfigure(replica, target));
+        steps.add(new ReconcileStep.ReconfigureStep(replica, target));
       }
     }
   }
@@ -328,12 +329,12 @@ final class Reconciler {
   }
 
   /** Returns the target of new replicas; null when no known target can start. */
-  private @Nullable DeploymentTarget made() {
+  private @Nullable DeploymentTarget targetToStart() {
     return before.frozen() ? before.complete() : target;
   }
 
   private void start() {
-    DeploymentTarget made = made();
+    DeploymentTarget made = targetToStart();
     if (made == null) {
       return;
     }
@@ -355,7 +356,7 @@ final class Reconciler {
       return;
     }
     for (int i = 0; i < count; i++) {
-      steps.add(new Step.Start(made, placement.next()));
+      steps.add(new ReconcileStep.StartStep(made, placement.next()));
     }
   }
 
@@ -373,14 +374,14 @@ final class Reconciler {
         replica.isStarting()
             ? Duration.ZERO
             : target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
-    steps.add(new Step.Stop(replica, grace, reason, fewer));
+    steps.add(new ReconcileStep.StopStep(replica, grace, reason, fewer));
   }
 
   // --- progress ---
 
-  private Progress judge() {
+  private RolloutProgress judge() {
     boolean settled =
-        steps.stream().noneMatch(Step.Start.class::isInstance)
+        steps.stream().noneMatch(ReconcileStep.StartStep.class::isInstance)
             && active.size() == asked
             && active.stream()
                 .allMatch(
@@ -388,11 +389,11 @@ final class Reconciler {
                         each.phase == ReplicaPhase.RUNNING
                             && !each.isSick()
                             && deployment.isCurrent(each));
-    if (!settled || steps.stream().anyMatch(Step.Reconfigure.class::isInstance)) {
+    if (!settled || steps.stream().anyMatch(ReconcileStep.ReconfigureStep.class::isInstance)) {
       return before;
     }
-    Progress done = before.completed(target, nowNanos);
-    Progress.Trial trial = done.trial();
+    RolloutProgress done = before.completed(target, nowNanos);
+    RolloutProgress.RolloutTrial trial = done.trial();
     if (trial != null) {
       wakeNanos = Math.min(wakeNanos, trial.endsNanos());
     }

@@ -25,7 +25,7 @@ final class ReplicaRecord {
   boolean healthy = true; // by its checks
   boolean refused; // its last configuration: its settings are unknown
   String reason = ""; // cause of a degraded state
-  Suspicion suspicion = Suspicion.NONE;
+  OutlierState suspicion = OutlierState.NONE;
   boolean scaledDown; // stopped since fewer are wanted
   int ongoing = -1; // requests in progress at the last decision; negative when unknown
   Duration grace = Duration.ZERO; // grace of its stop command
@@ -71,7 +71,7 @@ final class ReplicaRecord {
   }
 
   /** Schedules a resend of its last command for the next decision of its deployment. */
-  void commandAgain(Turn turn) {
+  void commandAgain(ReconcilePass turn) {
     commandedNanos = turn.nowNanos - grace.toNanos() - REPEAT_NANOS;
     turn.touch(deployment);
   }

@@ -103,7 +103,7 @@ public final class RoutingPublisher {
    * Ends recovery: the controller knows every earlier replica. From now on an undeclared deployment
    * without a snapshot does not exist.
    */
-  public void recovered() {
+  public void onRecovered() {
     if (recovered) {
       return;
     }
@@ -159,24 +159,24 @@ public final class RoutingPublisher {
   }
 
   /** Removes a lost instance. */
-  public void lost(String node) {
+  public void onNodeLost(String node) {
     subscribers.remove(node);
   }
 
   /** Handles a message of an instance; returns false for messages of other kinds. */
   public boolean on(BusMessage message) {
     if (message instanceof PullRouting pull) {
-      pulled(pull);
+      onPull(pull);
       return true;
     }
     if (message instanceof CheckRouting check) {
-      checked(check);
+      onCheck(check);
       return true;
     }
     return false;
   }
 
-  private void pulled(PullRouting pull) {
+  private void onPull(PullRouting pull) {
     Subscriber subscriber = subscribers.get(pull.node());
     if (subscriber == null && subscribers.size() >= MAX_INSTANCES) {
       return;
@@ -213,7 +213,7 @@ public final class RoutingPublisher {
     instances.accept(to.node, new RoutingUpdate(delta));
   }
 
-  private void checked(CheckRouting check) {
+  private void onCheck(CheckRouting check) {
     Subscriber subscriber = subscribers.get(check.node());
     if (subscriber == null || subscriber.incarnation != check.incarnation()) {
       instances.accept(check.node(), new RepullRouting(term));

@@ -19,10 +19,10 @@ import org.jspecify.annotations.Nullable;
 public final class CommandQueue {
 
   /** Maximum number of waiting commands; those of the instance itself do not count. */
-  public static final int MOST_COMMANDS = 64;
+  public static final int MAX_COMMANDS = 64;
 
   /** Maximum number of submitted characters of all waiting commands. */
-  static final int MOST_CHARS = 16 << 20;
+  static final int MAX_CHARS = 16 << 20;
 
   private final Executor offLoop;
   private final LoopExecutor control;
@@ -50,12 +50,12 @@ public final class CommandQueue {
    */
   <T> Future<T> add(int length, Supplier<Future<T>> command) {
     if (refuses != null) {
-      return refused(refuses);
+      return refusal(refuses);
     }
-    if (size >= MOST_COMMANDS || chars + length > MOST_CHARS) {
-      return refused(
+    if (size >= MAX_COMMANDS || chars + length > MAX_CHARS) {
+      return refusal(
           "%s commands wait (expected: at most %s, and %s characters of them)"
-              .formatted(size, MOST_COMMANDS, MOST_CHARS));
+              .formatted(size, MAX_COMMANDS, MAX_CHARS));
     }
     return addAnyway(length, command);
   }
@@ -138,10 +138,10 @@ public final class CommandQueue {
   }
 
   private static <T> Future<T> stopping() {
-    return refused("the instance is stopping (expected: a running instance)");
+    return refusal("the instance is stopping (expected: a running instance)");
   }
 
-  private static <T> Future<T> refused(String why) {
+  private static <T> Future<T> refusal(String why) {
     return Future.failedFuture(
         new CommandRejectedException(CommandRejectionReason.UNAVAILABLE, why));
   }

@@ -23,7 +23,7 @@ public interface ConsensusEngine {
    * @param tls null for plain text
    * @param newId random id for a cluster that starts here
    */
-  record Options(
+  record ConsensusOptions(
       Path directory,
       String cluster,
       String node,
@@ -33,7 +33,7 @@ public interface ConsensusEngine {
       String newId) {}
 
   /** Returns a log that is not opened yet. */
-  StateLog log(Options options);
+  StateLog log(ConsensusOptions options);
 
   /**
    * Returns the installed engine.

@@ -6,7 +6,7 @@ import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.SubmittedConfig;
-import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
 import io.vertx.core.json.Json;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -30,26 +30,27 @@ public final class DeclaredEntry {
 
   /** Identifies jars, and may store copies of them. */
   @FunctionalInterface
-  interface Jars {
+  interface JarIdentifier {
     List<Jar> of(List<Path> files) throws IOException;
   }
 
   private DeclaredEntry() {}
 
   /** Returns the desired configuration of each entry, by application. */
-  static Map<String, Wanted> wanted(List<ApplicationConfig> applications, Jars jars)
-      throws IOException {
-    Map<String, Wanted> wanted = new LinkedHashMap<>();
+  static Map<String, ApplicationSpec> toSpecs(
+      List<ApplicationConfig> applications, JarIdentifier jars) throws IOException {
+    Map<String, ApplicationSpec> wanted = new LinkedHashMap<>();
     for (ApplicationConfig application : applications) {
-      wanted.put(application.name(), wanted(application, jars.of(application.jars())));
+      wanted.put(application.name(), toSpec(application, jars.of(application.jars())));
     }
     return wanted;
   }
 
-  static Wanted wanted(ApplicationConfig application, List<Jar> jars) {
+  static ApplicationSpec toSpec(ApplicationConfig application, List<Jar> jars) {
     String config = new JsonObject(application.portable()).encode();
     boolean external = application.get(ApplicationConfig.EXTERNAL_SCALER_ENABLED);
-    return new Wanted(application.routePrefix(), config, jars, external, digest(config, jars));
+    return new ApplicationSpec(
+        application.routePrefix(), config, jars, external, digest(config, jars));
   }
 
   /**
@@ -74,7 +75,7 @@ public final class DeclaredEntry {
   }
 
   /** Returns the same entry with other weights in {@code berth.traffic}, by deployment. */
-  static Wanted withTraffic(Wanted wanted, Map<String, Double> weights) {
+  static ApplicationSpec withTraffic(ApplicationSpec wanted, Map<String, Double> weights) {
     JsonObject entry = new JsonObject(wanted.config());
     JsonObject berth = entry.getJsonObject("berth", new JsonObject());
     JsonArray traffic = new JsonArray();
@@ -84,7 +85,7 @@ public final class DeclaredEntry {
                 traffic.add(new JsonObject().put("deployment", deployment).put("weight", weight)));
     String config = entry.put("berth", berth.put("traffic", traffic)).encode();
     List<Jar> jars = wanted.jars();
-    return new Wanted(
+    return new ApplicationSpec(
         wanted.routePrefix(), config, jars, wanted.externalScaler(), digest(config, jars));
   }
 

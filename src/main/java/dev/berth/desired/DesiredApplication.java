@@ -4,7 +4,7 @@ import static dev.berth.desired.DesiredChange.array;
 import static dev.berth.desired.DesiredChange.map;
 
 import dev.berth.code.Jar;
-import dev.berth.controller.Autoscaled;
+import dev.berth.controller.AutoscaledReplicaCount;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.view.ApplicationStatus;
@@ -36,13 +36,13 @@ import org.jspecify.annotations.Nullable;
  */
 public record DesiredApplication(
     String name,
-    Wanted wanted,
+    ApplicationSpec wanted,
     long revision,
     long deployedMs,
     boolean healthy,
     @Nullable String failed,
     Map<String, Integer> scales,
-    @Nullable Before before,
+    @Nullable EarlierRevision before,
     Set<String> ran) {
 
   /**
@@ -54,13 +54,13 @@ public record DesiredApplication(
    * @param externalScaler whether its numbers of replicas may be set from outside
    * @param digest equal for equal entries with jars of equal content
    */
-  public record Wanted(
+  public record ApplicationSpec(
       @Nullable String routePrefix,
       String config,
       List<Jar> jars,
       boolean externalScaler,
       String digest) {
-    public Wanted {
+    public ApplicationSpec {
       jars = List.copyOf(jars);
     }
 
@@ -76,7 +76,7 @@ public record DesiredApplication(
    *
    * @param deployedMs time of acceptance, in milliseconds since 1970; 0 when unknown
    */
-  public record Before(long revision, long deployedMs, Wanted wanted) {
+  public record EarlierRevision(long revision, long deployedMs, ApplicationSpec wanted) {
     RevisionDetails details(DesiredApplication of) {
       boolean serves = of.failed != null && of.before != null && of.before.revision == revision;
       return wanted.details(revision, deployedMs, serves ? State.SERVES : State.RAN, "");
@@ -86,8 +86,9 @@ public record DesiredApplication(
       return write(wanted).put("revision", revision).put("deployed_ms", deployedMs);
     }
 
-    static Before of(JsonObject json) {
-      return new Before(json.getLong("revision"), json.getLong("deployed_ms", 0L), read(json));
+    static EarlierRevision of(JsonObject json) {
+      return new EarlierRevision(
+          json.getLong("revision"), json.getLong("deployed_ms", 0L), read(json));
     }
   }
 
@@ -103,12 +104,13 @@ public record DesiredApplication(
    * @param autoscaled persisted numbers of autoscaled deployments, by name
    */
   DeclaredApplication declared(
-      boolean free, @Nullable Long rollback, Map<String, Autoscaled> autoscaled) {
-    DeclaredApplication.Failed instead = null;
+      boolean free, @Nullable Long rollback, Map<String, AutoscaledReplicaCount> autoscaled) {
+    DeclaredApplication.FailedRevision instead = null;
     if (failed != null && before != null) {
       String message = failed + "; revision " + before.revision() + " serves";
-      Wanted serves = free ? before.wanted() : wanted;
-      instead = new DeclaredApplication.Failed(message, serves.routePrefix(), before.revision());
+      ApplicationSpec serves = free ? before.wanted() : wanted;
+      instead =
+          new DeclaredApplication.FailedRevision(message, serves.routePrefix(), before.revision());
     }
     return new DeclaredApplication(
         name,
@@ -134,7 +136,7 @@ public record DesiredApplication(
    * Returns the configuration that should run now: the wanted one, or the previous one after a
    * failure.
    */
-  public Wanted serving() {
+  public ApplicationSpec serving() {
     return failed != null && before != null ? before.wanted() : wanted;
   }
 
@@ -173,15 +175,15 @@ public record DesiredApplication(
    * Returns the application with another configuration: its scales are removed, and a healthy
    * revision becomes the previous one.
    */
-  DesiredApplication changed(Wanted other, long newRevision, long nowMs) {
-    Before last = healthy ? new Before(revision, deployedMs, wanted) : before;
+  DesiredApplication withSpec(ApplicationSpec other, long newRevision, long nowMs) {
+    EarlierRevision last = healthy ? new EarlierRevision(revision, deployedMs, wanted) : before;
     return new DesiredApplication(
         name, other, newRevision, nowMs, false, null, Map.of(), last, ran);
   }
 
   /** Returns the application with other weights of its route; values set from outside stay. */
-  DesiredApplication split(Wanted other, long newRevision, long nowMs) {
-    Before last = changed(other, newRevision, nowMs).before;
+  DesiredApplication split(ApplicationSpec other, long newRevision, long nowMs) {
+    EarlierRevision last = withSpec(other, newRevision, nowMs).before;
     return new DesiredApplication(name, other, newRevision, nowMs, false, null, scales, last, ran);
   }
 
@@ -189,8 +191,8 @@ public record DesiredApplication(
    * Returns the application with an earlier configuration, which never becomes its own previous
    * revision.
    */
-  DesiredApplication backTo(Wanted earlier, long newRevision, long nowMs) {
-    Before last = changed(earlier, newRevision, nowMs).before;
+  DesiredApplication backTo(ApplicationSpec earlier, long newRevision, long nowMs) {
+    EarlierRevision last = withSpec(earlier, newRevision, nowMs).before;
     boolean own = last != null && last.wanted.digest().equals(earlier.digest());
     return new DesiredApplication(
         name, earlier, newRevision, nowMs, false, null, Map.of(), own ? null : last, ran);
@@ -228,13 +230,13 @@ public record DesiredApplication(
         json.getBoolean("healthy"),
         json.getString("failed"),
         map(json.getJsonObject("scales", new JsonObject()), Integer.class::cast),
-        before == null ? null : Before.of(before),
+        before == null ? null : EarlierRevision.of(before),
         json.getJsonArray("ran", new JsonArray()).stream()
             .map(String.class::cast)
             .collect(Collectors.toSet()));
   }
 
-  private static JsonObject write(Wanted wanted) {
+  private static JsonObject write(ApplicationSpec wanted) {
     return new JsonObject()
         .put("config", wanted.config())
         .put("digest", wanted.digest())
@@ -243,8 +245,8 @@ public record DesiredApplication(
         .put("jars", array(wanted.jars(), jar -> JsonArray.of(jar.name(), jar.digest())));
   }
 
-  private static Wanted read(JsonObject json) {
-    return new Wanted(
+  private static ApplicationSpec read(JsonObject json) {
+    return new ApplicationSpec(
         json.getString("route_prefix"),
         json.getString("config"),
         json.getJsonArray("jars").stream()

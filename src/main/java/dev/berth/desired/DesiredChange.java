@@ -1,7 +1,7 @@
 package dev.berth.desired;
 
 import dev.berth.config.InstanceOptions;
-import dev.berth.desired.DesiredApplication.Before;
+import dev.berth.desired.DesiredApplication.EarlierRevision;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Collection;
@@ -38,9 +38,9 @@ public record DesiredChange(
     List<DesiredApplication> applications,
     List<String> removed,
     Map<String, LastApplied> applied,
-    List<Answer> answers,
-    Map<String, List<Before>> history,
-    AutoscaledNumbers autoscaled,
+    List<CommandResult> answers,
+    Map<String, List<EarlierRevision>> history,
+    AutoscaledReplicaCounts autoscaled,
     @Nullable NodeRegistry nodes,
     Map<Long, String> chain,
     Head head) {
@@ -115,7 +115,7 @@ public record DesiredChange(
   }
 
   /** Returns the same change with the result of a command that has an id. */
-  DesiredChange answering(Answer answer) {
+  DesiredChange answering(CommandResult answer) {
     return with(List.of(answer), nodes, chain);
   }
 
@@ -130,7 +130,7 @@ public record DesiredChange(
   }
 
   private DesiredChange with(
-      List<Answer> answers, @Nullable NodeRegistry nodes, Map<Long, String> chain) {
+      List<CommandResult> answers, @Nullable NodeRegistry nodes, Map<Long, String> chain) {
     return new DesiredChange(
         index, applications, removed, applied, answers, history, autoscaled, nodes, chain, head);
   }
@@ -153,9 +153,9 @@ public record DesiredChange(
         .put("target_capacity", head.targetCapacity())
         .put("capacity_rises", head.rises())
         .put("said", object(applied, LastApplied::toJson))
-        .put("answers", array(answers, Answer::toJson))
+        .put("answers", array(answers, CommandResult::toJson))
         .put("chain", object(chain, each -> each))
-        .put("history", object(history, each -> array(each, Before::toJson)))
+        .put("history", object(history, each -> array(each, EarlierRevision::toJson)))
         .put("autoscaled", autoscaled.toJson())
         .put("splits", object(head.splits(), each -> new JsonObject(Map.copyOf(each))))
         .put("applications", array(applications, DesiredApplication::toJson))
@@ -183,11 +183,11 @@ public record DesiredChange(
         list(json.getJsonArray("applications"), DesiredApplication::of),
         json.getJsonArray("removed").stream().map(String.class::cast).toList(),
         map(json.getJsonObject("said"), each -> LastApplied.of((JsonObject) each)),
-        list(json.getJsonArray("answers", new JsonArray()), Answer::of),
+        list(json.getJsonArray("answers", new JsonArray()), CommandResult::of),
         map(
             json.getJsonObject("history", new JsonObject()),
-            each -> list((JsonArray) each, Before::of)),
-        AutoscaledNumbers.of(json.getJsonObject("autoscaled", new JsonObject())),
+            each -> list((JsonArray) each, EarlierRevision::of)),
+        AutoscaledReplicaCounts.of(json.getJsonObject("autoscaled", new JsonObject())),
         json.containsKey("nodes") ? NodeRegistry.of(json.getJsonObject("nodes")) : null,
         json.getJsonObject("chain", new JsonObject()).stream()
             .collect(

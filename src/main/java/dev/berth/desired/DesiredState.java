@@ -4,11 +4,11 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.code.Fingerprint;
-import dev.berth.controller.Autoscaled;
+import dev.berth.controller.AutoscaledReplicaCount;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.DeclaredApplication;
-import dev.berth.desired.DesiredApplication.Before;
-import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
+import dev.berth.desired.DesiredApplication.EarlierRevision;
 import dev.berth.desired.DesiredChange.Head;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Revisions.</b> An equal entry keeps its revision and the replicas set from outside. Another
  * entry gets the next revision, and its predecessor is recorded if it has run. A rollback declares
  * the predecessor under a new revision, and records the present one if it had run. A second
- * rollback thus returns to it. Earlier revisions form the {@link History}; a rollback can name
- * them.
+ * rollback thus returns to it. Earlier revisions form the {@link RevisionHistory}; a rollback can
+ * name them.
  *
  * <p><b>Failure.</b> A revision that failed after another had run is marked. The previous one then
  * serves until the next deploy, of the same entry or another.
@@ -48,16 +48,16 @@ import org.jspecify.annotations.Nullable;
 public final class DesiredState {
 
   /** Maximum number of deleted applications that are recorded; the oldest are removed first. */
-  static final int MOST_GONE = 1_000;
+  static final int MAX_REMOVED = 1_000;
 
   /** Maximum number of recorded results of commands with an id; the oldest are removed first. */
-  public static final int MOST_ANSWERS = 10_000;
+  public static final int MAX_RESULTS = 10_000;
 
   /** Maximum number of recorded command digests. */
-  static final int MOST_COMMANDS = 256;
+  static final int MAX_COMMAND_DIGESTS = 256;
 
   /** Retention of recorded results, in milliseconds. */
-  static final long ANSWERS_KEPT_MS = TimeUnit.MINUTES.toMillis(10);
+  static final long RESULT_RETENTION_MS = TimeUnit.MINUTES.toMillis(10);
 
   /** State without declarations. */
   public static final DesiredState EMPTY = new DesiredState();
@@ -65,13 +65,13 @@ public final class DesiredState {
   private final Map<String, DesiredApplication> applications;
   private final Map<String, String> names; // of applications, by route prefix
   private final Map<String, LastApplied> applied; // by application, latest last
-  private final Map<String, Answer> answers; // by command id, latest last
+  private final Map<String, CommandResult> answers; // by command id, latest last
 
   /** The earlier revisions. */
-  final History history;
+  final RevisionHistory history;
 
   /** The persisted numbers of autoscaled deployments. */
-  final AutoscaledNumbers autoscaled;
+  final AutoscaledReplicaCounts autoscaled;
 
   private final NodeRegistry nodes;
   private final NavigableMap<Long, String> chain; // digests of commands, by index
@@ -86,8 +86,8 @@ public final class DesiredState {
     names = Map.of();
     applied = Map.of();
     answers = Map.of();
-    history = new History();
-    autoscaled = AutoscaledNumbers.NONE;
+    history = new RevisionHistory();
+    autoscaled = AutoscaledReplicaCounts.NONE;
     nodes = NodeRegistry.NONE;
     chain = new TreeMap<>();
     head = Head.FIRST;
@@ -100,9 +100,9 @@ public final class DesiredState {
     names = new HashMap<>(before.names);
     applied = new LinkedHashMap<>(before.applied);
     answers = new LinkedHashMap<>(before.answers);
-    history = new History(before.history);
+    history = new RevisionHistory(before.history);
     chain = new TreeMap<>(before.chain);
-    AutoscaledNumbers numbers = before.autoscaled;
+    AutoscaledReplicaCounts numbers = before.autoscaled;
     NodeRegistry registry = before.nodes;
     for (DesiredChange change : changes) {
       apply(change);
@@ -138,7 +138,7 @@ public final class DesiredState {
 
   /** Returns one application in the controller's form. */
   public DeclaredApplication declared(DesiredApplication application) {
-    Before back = history.rollbackTo(application);
+    EarlierRevision back = history.rollbackTo(application);
     return application.declared(
         other(application.serving().routePrefix(), application.name()) == null,
         back == null ? null : (Long) back.revision(),
@@ -172,9 +172,9 @@ public final class DesiredState {
   }
 
   /** Returns the recorded result of a recent command by its id; null when there is none. */
-  public @Nullable Answer answer(String id, long nowMs) {
-    Answer known = answers.get(id);
-    return known != null && known.atMs() > nowMs - ANSWERS_KEPT_MS ? known : null;
+  public @Nullable CommandResult answer(String id, long nowMs) {
+    CommandResult known = answers.get(id);
+    return known != null && known.atMs() > nowMs - RESULT_RETENTION_MS ? known : null;
   }
 
   /** Returns the node registry of the cluster. */
@@ -198,7 +198,7 @@ public final class DesiredState {
    * @param prunes whether all missing applications are deleted
    */
   @Nullable DesiredChange deploy(
-      Map<String, Wanted> wanted,
+      Map<String, ApplicationSpec> wanted,
       @Nullable Double targetCapacity,
       @Nullable String file,
       boolean prunes,
@@ -227,14 +227,14 @@ public final class DesiredState {
 
   /** Declares one application; the others stay. */
   public @Nullable DesiredChange deploy(
-      String application, Wanted wanted, @Nullable String file, long nowMs) {
+      String application, ApplicationSpec wanted, @Nullable String file, long nowMs) {
     Map<String, LastApplied> news = new LinkedHashMap<>();
     submit(news, Map.of(application, wanted), file);
     return change(Map.of(application, wanted), List.of(), news, head, nowMs);
   }
 
   private void submit(
-      Map<String, LastApplied> news, Map<String, Wanted> wanted, @Nullable String file) {
+      Map<String, LastApplied> news, Map<String, ApplicationSpec> wanted, @Nullable String file) {
     wanted.forEach(
         (name, each) -> news.put(name, lastApplied(name).submitted(each.digest(), file)));
   }
@@ -247,29 +247,30 @@ public final class DesiredState {
    * @param next resulting numbers, without revisions
    */
   @Nullable DesiredChange change(
-      Map<String, Wanted> wanted,
+      Map<String, ApplicationSpec> wanted,
       List<String> removed,
       Map<String, LastApplied> news,
       Head next,
       long nowMs) {
     List<DesiredApplication> changed = new ArrayList<>();
     long revision = head.revision();
-    for (Map.Entry<String, Wanted> each : wanted.entrySet()) {
+    for (Map.Entry<String, ApplicationSpec> each : wanted.entrySet()) {
       DesiredApplication known = applications.get(each.getKey());
       if (known == null) {
         changed.add(first(each.getKey(), each.getValue(), ++revision, nowMs));
       } else if (!known.wanted().digest().equals(each.getValue().digest())) {
-        changed.add(known.changed(each.getValue(), ++revision, nowMs));
+        changed.add(known.withSpec(each.getValue(), ++revision, nowMs));
       } else if (known.failed() != null) {
         changed.add(known.failed(null));
       }
     }
     news.entrySet().removeIf(each -> each.getValue().equals(lastApplied(each.getKey())));
     Head then = next.withRevision(revision);
-    return change(changed, removed, news, AutoscaledNumbers.NONE, then).unlessEmpty(head);
+    return change(changed, removed, news, AutoscaledReplicaCounts.NONE, then).unlessEmpty(head);
   }
 
-  private static DesiredApplication first(String name, Wanted wanted, long revision, long nowMs) {
+  private static DesiredApplication first(
+      String name, ApplicationSpec wanted, long revision, long nowMs) {
     return new DesiredApplication(
         name, wanted, revision, nowMs, false, null, Map.of(), null, Set.of());
   }
@@ -285,14 +286,14 @@ public final class DesiredState {
   }
 
   private DesiredChange change(List<DesiredApplication> changed, List<String> removed, Head next) {
-    return change(changed, removed, Map.of(), AutoscaledNumbers.NONE, next);
+    return change(changed, removed, Map.of(), AutoscaledReplicaCounts.NONE, next);
   }
 
   private DesiredChange change(
       List<DesiredApplication> changed,
       List<String> removed,
       Map<String, LastApplied> news,
-      AutoscaledNumbers numbers,
+      AutoscaledReplicaCounts numbers,
       Head next) {
     return new DesiredChange(
         index + 1, changed, removed, news, List.of(), Map.of(), numbers, null, Map.of(), next);
@@ -306,22 +307,22 @@ public final class DesiredState {
         : change(List.of(known.scaled(deployment, replicas)), List.of(), head);
   }
 
-  /** Returns {@link AutoscaledNumbers#found} for declared applications. */
-  @Nullable DesiredChange autoscaled(Map<DeploymentId, @Nullable Autoscaled> found) {
-    return change(autoscaled.found(found, applications::containsKey));
+  /** Returns {@link AutoscaledReplicaCounts#computeScalingChange} for declared applications. */
+  @Nullable DesiredChange autoscaled(Map<DeploymentId, @Nullable AutoscaledReplicaCount> found) {
+    return change(autoscaled.computeScalingChange(found, applications::containsKey));
   }
 
-  /** Returns {@link AutoscaledNumbers#paused}. */
+  /** Returns {@link AutoscaledReplicaCounts#computePauseChange}. */
   @Nullable DesiredChange pause(DeploymentId id, @Nullable Integer replicas) {
-    return change(autoscaled.paused(id, replicas));
+    return change(autoscaled.computePauseChange(id, replicas));
   }
 
-  private @Nullable DesiredChange change(AutoscaledNumbers news) {
+  private @Nullable DesiredChange change(AutoscaledReplicaCounts news) {
     return change(List.of(), List.of(), Map.of(), news, head).unlessEmpty(head);
   }
 
   /** Declares an earlier revision of a declared application again. */
-  DesiredChange rollback(String application, Before to, long nowMs) {
+  DesiredChange rollback(String application, EarlierRevision to, long nowMs) {
     return anew(require(application).backTo(to.wanted(), head.revision() + 1, nowMs));
   }
 
@@ -337,7 +338,7 @@ public final class DesiredState {
   }
 
   /** Declares other weights for the route of a declared application. */
-  DesiredChange split(String application, Wanted wanted, long nowMs) {
+  DesiredChange split(String application, ApplicationSpec wanted, long nowMs) {
     return anew(require(application).split(wanted, head.revision() + 1, nowMs));
   }
 
@@ -388,12 +389,12 @@ public final class DesiredState {
 
   /**
    * Returns whether a command is part of this state. Commands before the last {@value
-   * #MOST_COMMANDS} are assumed to be.
+   * #MAX_COMMAND_DIGESTS} are assumed to be.
    */
   public boolean includes(long index, String digest) {
     return digest.isEmpty()
         || digest.equals(chain.get(index))
-        || chain.size() == MOST_COMMANDS && index < chain.firstKey();
+        || chain.size() == MAX_COMMAND_DIGESTS && index < chain.firstKey();
   }
 
   /** Removes earlier revisions up to one. */
@@ -416,7 +417,7 @@ public final class DesiredState {
    *
    * @param change null when the command changes nothing else
    */
-  public DesiredChange answering(@Nullable DesiredChange change, Answer answer) {
+  public DesiredChange answering(@Nullable DesiredChange change, CommandResult answer) {
     return (change == null ? change(List.of(), List.of(), head) : change).answering(answer);
   }
 
@@ -437,7 +438,7 @@ public final class DesiredState {
       DesiredApplication was = applications.put(each.name(), each);
       forgetRoute(was);
       if (was != null) {
-        history.changed(was, each);
+        history.recordChange(was, each);
       }
     }
     change.applications().stream()
@@ -445,9 +446,9 @@ public final class DesiredState {
         .forEach(each -> names.put(each.wanted().routePrefix(), each.name()));
     change.applied().forEach(this::apply);
     change.answers().forEach(this::answer);
-    forgetOldest(applied.size() - applications.size() - MOST_GONE);
+    forgetOldest(applied.size() - applications.size() - MAX_REMOVED);
     chain.putAll(change.chain());
-    if (chain.size() > MOST_COMMANDS) {
+    if (chain.size() > MAX_COMMAND_DIGESTS) {
       chain.pollFirstEntry();
     }
   }
@@ -459,12 +460,12 @@ public final class DesiredState {
     }
   }
 
-  private void answer(Answer now) {
+  private void answer(CommandResult now) {
     answers.remove(now.id());
     answers.put(now.id(), now);
-    long last = now.atMs() - ANSWERS_KEPT_MS;
-    Iterator<Answer> oldest = answers.values().iterator();
-    while (oldest.next().atMs() <= last || answers.size() > MOST_ANSWERS) {
+    long last = now.atMs() - RESULT_RETENTION_MS;
+    Iterator<CommandResult> oldest = answers.values().iterator();
+    while (oldest.next().atMs() <= last || answers.size() > MAX_RESULTS) {
       oldest.remove();
     }
   }

@@ -3,7 +3,7 @@ package dev.berth.desired;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
-import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
 import dev.berth.view.CommandRejectedException;
 import java.util.Collection;
 import java.util.HashMap;
@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  *
  * @param file configuration that the instance was started with
  */
-record EntryReader(KeptJars jars, ServeConfig file) {
+record EntryReader(DeclaredJarStore jars, ServeConfig file) {
   private static final Logger LOG = LoggerFactory.getLogger(EntryReader.class);
 
   /**
@@ -27,8 +27,10 @@ record EntryReader(KeptJars jars, ServeConfig file) {
    * @param config parsed entry; null when it is invalid
    * @param problem reason when {@code config} is null; empty otherwise
    */
-  record Reading(@Nullable Wanted of, @Nullable ApplicationConfig config, String problem) {
-    static final Reading NONE = new Reading(null, null, "unknown (expected: known)");
+  record EntryReadResult(
+      @Nullable ApplicationSpec of, @Nullable ApplicationConfig config, String problem) {
+    static final EntryReadResult NONE =
+        new EntryReadResult(null, null, "unknown (expected: known)");
   }
 
   /**
@@ -37,7 +39,7 @@ record EntryReader(KeptJars jars, ServeConfig file) {
    * @throws ConfigException when it is not valid any longer
    * @throws CommandRejectedException when one of its jars is missing or damaged
    */
-  ApplicationConfig read(String application, Wanted wanted) {
+  ApplicationConfig read(String application, ApplicationSpec wanted) {
     return DeclaredEntry.read(application, wanted.config(), jars.paths(wanted.jars()), file);
   }
 
@@ -47,30 +49,31 @@ record EntryReader(KeptJars jars, ServeConfig file) {
    * @param given parsed configurations that are wanted now, if available, by name
    * @param known earlier results, by name
    */
-  Map<String, Reading> readAnew(
+  Map<String, EntryReadResult> readAnew(
       Collection<DesiredApplication> changed,
       Map<String, ApplicationConfig> given,
-      Map<String, Reading> known) {
-    Map<String, Reading> anew = new HashMap<>();
+      Map<String, EntryReadResult> known) {
+    Map<String, EntryReadResult> anew = new HashMap<>();
     for (DesiredApplication each : changed) {
-      Wanted serves = each.serving();
+      ApplicationSpec serves = each.serving();
       ApplicationConfig config = given.get(each.name());
       boolean isGiven = config != null && serves.equals(each.wanted());
-      if (isGiven || !serves.equals(known.getOrDefault(each.name(), Reading.NONE).of())) {
+      if (isGiven || !serves.equals(known.getOrDefault(each.name(), EntryReadResult.NONE).of())) {
         anew.put(each.name(), reading(each.name(), serves, isGiven ? config : null));
       }
     }
     return anew;
   }
 
-  private Reading reading(String application, Wanted serves, @Nullable ApplicationConfig given) {
+  private EntryReadResult reading(
+      String application, ApplicationSpec serves, @Nullable ApplicationConfig given) {
     try {
       ApplicationConfig config =
           given == null ? read(application, serves) : given.withJars(jars.paths(serves.jars()));
-      return new Reading(serves, config, "");
+      return new EntryReadResult(serves, config, "");
     } catch (ConfigException | CommandRejectedException refused) {
       LOG.error("state: application {}: {}", application, refused.getMessage());
-      return new Reading(serves, null, String.valueOf(refused.getMessage()));
+      return new EntryReadResult(serves, null, String.valueOf(refused.getMessage()));
     }
   }
 }

@@ -33,13 +33,13 @@ public final class JournalLog implements StateLog {
 
   /** Opens and locks a directory; returns null when another instance holds it. */
   @FunctionalInterface
-  interface Opener {
+  interface StateDirectoryOpener {
     @Nullable StateStoreFiles hold(Path directory) throws IOException;
   }
 
   private final boolean ephemeral;
   private final Path directory;
-  private final Opener opener;
+  private final StateDirectoryOpener opener;
   private volatile DesiredState state = DesiredState.EMPTY;
   private @Nullable StateStore journal; // null until the directory is held
   private boolean refused; // another instance holds the directory
@@ -49,7 +49,7 @@ public final class JournalLog implements StateLog {
     this(options, StateStoreDisk::hold);
   }
 
-  JournalLog(Settings options, Opener opener) {
+  JournalLog(Settings options, StateDirectoryOpener opener) {
     this.ephemeral = options.get(InstanceOptions.EPHEMERAL);
     this.directory = options.get(InstanceOptions.STATE_DIR);
     this.opener = opener;
@@ -109,7 +109,7 @@ public final class JournalLog implements StateLog {
     refused = files == null;
     if (files != null) {
       try {
-        journal = new StateStore(files, StateStore.LEAST_GROWTH);
+        journal = new StateStore(files, StateStore.MIN_GROWTH_BYTES);
       } catch (IOException | RuntimeException | Error failed) {
         try {
           files.close();

@@ -54,7 +54,7 @@ public final class LogDirectory implements AutoCloseable {
     if (names.isEmpty()) {
       return null;
     }
-    StateStore store = new StateStore(disk, StateStore.LEAST_GROWTH);
+    StateStore store = new StateStore(disk, StateStore.MIN_GROWTH_BYTES);
     store.closeFiles();
     String newest = names.get(names.size() - 1);
     CRC32C crc = new CRC32C();

@@ -31,11 +31,11 @@ public record NodeRegistry(
     long generation,
     String origin,
     long last,
-    Map<String, Registered> nodes,
+    Map<String, RegisteredProcess> nodes,
     Set<String> cordoned,
     @Nullable String standsBy) {
   /** Maximum number of cordoned names. */
-  public static final int MOST_CORDONED = 1_000;
+  public static final int MAX_CORDONED = 1_000;
 
   /** Registry without a cluster. */
   public static final NodeRegistry NONE = new NodeRegistry("", 0, "", 0, Map.of(), Set.of(), null);
@@ -46,7 +46,7 @@ public record NodeRegistry(
    * @param process random id from its start, hexadecimal
    * @param registration from 1, compared for equality alone
    */
-  public record Registered(String process, long registration) {}
+  public record RegisteredProcess(String process, long registration) {}
 
   public NodeRegistry {
     nodes = Collections.unmodifiableSortedMap(new TreeMap<>(nodes)); // same order on all nodes
@@ -59,7 +59,7 @@ public record NodeRegistry(
   }
 
   /** Returns the process with a name; null when there is none. */
-  public @Nullable Registered find(String node) {
+  public @Nullable RegisteredProcess find(String node) {
     return nodes.get(node);
   }
 
@@ -70,17 +70,17 @@ public record NodeRegistry(
   public NodeRegistry with(String node, String process) {
     return nodes.containsKey(node)
         ? this
-        : having(node, new Registered(process, last + 1), last + 1);
+        : having(node, new RegisteredProcess(process, last + 1), last + 1);
   }
 
   /** Removes a lost or ended registration; changes nothing when it was removed before. */
   public NodeRegistry without(String node, long registration) {
-    Registered known = find(node);
+    RegisteredProcess known = find(node);
     return known == null || known.registration != registration ? this : having(node, null, last);
   }
 
-  private NodeRegistry having(String node, @Nullable Registered now, long last) {
-    Map<String, Registered> all = new HashMap<>(nodes);
+  private NodeRegistry having(String node, @Nullable RegisteredProcess now, long last) {
+    Map<String, RegisteredProcess> all = new HashMap<>(nodes);
     all.compute(node, (name, before) -> now);
     return new NodeRegistry(cluster, generation, origin, last, all, cordoned, standsBy);
   }
@@ -108,11 +108,11 @@ public record NodeRegistry(
   NodeRegistry adopting(String id, List<FirstCaller> callers) {
     long next = generation;
     long highest = last;
-    Map<String, Registered> all = new HashMap<>(nodes);
+    Map<String, RegisteredProcess> all = new HashMap<>(nodes);
     for (FirstCaller each : callers) {
       next = Math.max(next, each.generation());
       highest = Math.max(highest, each.registration());
-      all.put(each.node(), new Registered(each.process(), each.registration()));
+      all.put(each.node(), new RegisteredProcess(each.process(), each.registration()));
     }
     return new NodeRegistry(id, next + 1, origin, highest, all, cordoned, null);
   }

@@ -6,9 +6,9 @@ import dev.berth.config.Origin;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.SubmittedConfig;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.desired.ServeControl.Command;
-import dev.berth.desired.ServeControl.Decision;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
+import dev.berth.desired.ServeControl.CommandDecision;
+import dev.berth.desired.ServeControl.StateCommand;
 import dev.berth.view.CommandRejectedException;
 import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import dev.berth.view.ControllerCommands;
@@ -52,21 +52,21 @@ record OperatorCommands(
   private static final Logger LOG = LoggerFactory.getLogger(OperatorCommands.class);
 
   /** Maximum length of an id, in characters. */
-  static final int MOST_ID_CHARS = 128;
+  static final int MAX_ID_CHARS = 128;
 
   @Override
   public ControllerCommands once(@Nullable String id) {
     return new OperatorCommands(serve, folder, reader, nowMs, id);
   }
 
-  private Future<@Nullable Long> ask(Supplier<String> what, Command command) {
+  private Future<@Nullable Long> ask(Supplier<String> what, StateCommand command) {
     return ask(what, () -> command);
   }
 
   /**
    * @param command created on the loop after the previous commands
    */
-  private Future<@Nullable Long> ask(Supplier<String> what, Supplier<Command> command) {
+  private Future<@Nullable Long> ask(Supplier<String> what, Supplier<StateCommand> command) {
     return serve.carryOut(0, () -> once(what, command.get()));
   }
 
@@ -76,24 +76,24 @@ record OperatorCommands(
    *
    * @param what full text of the command, up to megabytes, so that it is created only when needed
    */
-  private Command once(Supplier<String> what, Command command) {
+  private StateCommand once(Supplier<String> what, StateCommand command) {
     if (id == null) {
       return command;
     }
-    if (id.isBlank() || id.length() > MOST_ID_CHARS) {
-      throw invalid("%s: %s characters (expected: 1 to %s)", ID, id.length(), MOST_ID_CHARS);
+    if (id.isBlank() || id.length() > MAX_ID_CHARS) {
+      throw invalid("%s: %s characters (expected: 1 to %s)", ID, id.length(), MAX_ID_CHARS);
     }
     return state -> {
       String digest = DeclaredEntry.digest(what.get());
       long now = nowMs.steadyMs();
-      Answer first = state.answer(id, now);
+      CommandResult first = state.answer(id, now);
       if (first == null) {
         return command.on(state).answering(state, id, now, digest);
       }
       if (!first.command().equals(digest)) {
         throw invalid("%s: %s, of another command (expected: a unique id)", ID, id);
       }
-      return new Decision(null, List.of(), Map.of(), first.revision());
+      return new CommandDecision(null, List.of(), Map.of(), first.revision());
     };
   }
 
@@ -112,13 +112,13 @@ record OperatorCommands(
             what.config().length(),
             () -> {
               Set<String> failing = serve.marks.failing(); // after the previous commands
-              Command command = state -> deploy(state, what, failing, outcome);
+              StateCommand command = state -> deploy(state, what, failing, outcome);
               return what.dryRun() ? command : once(text, command);
             })
         .map(done -> outcome.get());
   }
 
-  private Decision deploy(
+  private CommandDecision deploy(
       DesiredState state,
       DeployRequest what,
       Set<String> failing,
@@ -138,17 +138,18 @@ record OperatorCommands(
           FILE, from.substring(0, Math.min(80, from.length())), Origin.MOST_CHARS);
     }
     ServeConfig file = reader.file();
-    KeptJars jars = reader.jars();
+    DeclaredJarStore jars = reader.jars();
     ServeConfig submitted =
-        SubmittedConfig.readSent(folder, config, only, file, reader.jars()::kept);
+        SubmittedConfig.readSent(folder, config, only, file, reader.jars()::findQuietly);
     String by = from != null && from.equals(file.origin().uri()) ? LastApplied.START : from;
     submitted.warnings().forEach(warning -> LOG.warn("{}", warning));
     new RouteRules(file).requireFree(state, submitted.applications(), what, by);
     if (!what.dryRun()) {
       serve.commits.prepare();
     }
-    Map<String, Wanted> wanted =
-        DeclaredEntry.wanted(submitted.applications(), what.dryRun() ? jars::identify : jars::keep);
+    Map<String, ApplicationSpec> wanted =
+        DeclaredEntry.toSpecs(
+            submitted.applications(), what.dryRun() ? jars::identify : jars::keep);
     long now = nowMs.getAsLong();
     DesiredChange change =
         only == null
@@ -157,7 +158,8 @@ record OperatorCommands(
             : state.deploy(only, Objects.requireNonNull(wanted.get(only)), by, now);
     DesiredState next = change == null ? state : state.with(List.of(change));
     boolean ofTheStart = what.prunes() || LastApplied.START.equals(by);
-    Set<String> removed = new TreeSet<>(only == null && ofTheStart ? serve.refused() : Set.of());
+    Set<String> removed =
+        new TreeSet<>(only == null && ofTheStart ? serve.refusedApplications() : Set.of());
     removed.addAll(change == null ? List.of() : change.removed());
     removed.removeAll(wanted.keySet());
     Set<String> named = wanted.keySet();
@@ -165,7 +167,7 @@ record OperatorCommands(
     List<ApplicationChange> all = changes(state, next, named, removed, own);
     outcome.set(new DeployOutcome(state.head.revision(), only == null ? all : all.subList(0, 1)));
     if (what.dryRun()) {
-      return new Decision(null, List.of());
+      return new CommandDecision(null, List.of());
     }
     List<ControllerEvent> events = new ArrayList<>(withdrawn(removed));
     boolean everything =
@@ -189,7 +191,7 @@ record OperatorCommands(
         read.size(),
         submitted.applications().size() - read.size(),
         removed.size());
-    return new Decision(change, events, read, null);
+    return new CommandDecision(change, events, read, null);
   }
 
   private static List<ApplicationChange> changes(
@@ -235,7 +237,7 @@ record OperatorCommands(
     return ask(
             () -> "delete all",
             state -> {
-              List<String> all = new ArrayList<>(serve.refused());
+              List<String> all = new ArrayList<>(serve.refusedApplications());
               state.applications().forEach(each -> all.add(each.name()));
               return removed(state.deleteAll(), all);
             })
@@ -247,7 +249,7 @@ record OperatorCommands(
     return ask(
             () -> "delete " + application,
             state -> {
-              boolean there = !serve.refused().contains(application);
+              boolean there = !serve.refusedApplications().contains(application);
               return removed(
                   there ? state.delete(require(state, application).name()) : null,
                   List.of(application));
@@ -255,11 +257,11 @@ record OperatorCommands(
         .mapEmpty();
   }
 
-  private Decision removed(@Nullable DesiredChange change, List<String> names) {
+  private CommandDecision removed(@Nullable DesiredChange change, List<String> names) {
     if (!names.isEmpty()) {
       LOG.info("delete: {} applications removed", names.size());
     }
-    return new Decision(change, withdrawn(names));
+    return new CommandDecision(change, withdrawn(names));
   }
 
   private static DesiredApplication require(DesiredState state, String application) {
@@ -312,7 +314,8 @@ record OperatorCommands(
 
   @Override
   public Future<Long> rollback(String application, @Nullable Long to, boolean dryRun) {
-    Command command = state -> revisions().rollback(state, require(state, application), to, dryRun);
+    StateCommand command =
+        state -> revisions().rollback(state, require(state, application), to, dryRun);
     Supplier<String> text = () -> "rollback " + application + (to == null ? "" : " to " + to);
     return (dryRun ? serve.carryOut(0, () -> command) : ask(text, command))
         .map(Objects::requireNonNull);

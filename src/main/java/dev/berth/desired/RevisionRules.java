@@ -8,9 +8,9 @@ import dev.berth.code.Jar;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.TrafficOptions;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.desired.DesiredApplication.Before;
-import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.desired.ServeControl.Decision;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
+import dev.berth.desired.DesiredApplication.EarlierRevision;
+import dev.berth.desired.ServeControl.CommandDecision;
 import java.nio.file.Files;
 import java.util.List;
 import java.util.Map;
@@ -35,10 +35,10 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
    *
    * @param to revision; null for the last one that ran
    */
-  Decision rollback(
+  CommandDecision rollback(
       DesiredState state, DesiredApplication application, @Nullable Long to, boolean dryRun) {
     String name = application.name();
-    Before target = target(state, application, to);
+    EarlierRevision target = target(state, application, to);
     for (Jar jar : target.wanted().jars()) {
       if (!Files.exists(reader.jars().path(jar))) {
         throw precondition(
@@ -53,10 +53,10 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
     }
     ApplicationConfig config = reader.read(name, target.wanted());
     if (dryRun) {
-      return new Decision(null, List.of(), Map.of(), target.revision());
+      return new CommandDecision(null, List.of(), Map.of(), target.revision());
     }
     DesiredChange change = state.rollback(name, target, nowMs.getAsLong());
-    Decision back = declared(state, change, config);
+    CommandDecision back = declared(state, change, config);
     LOG.info(
         "rollback: application {}: revision {} declared again as {}",
         name,
@@ -65,10 +65,10 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
     return back;
   }
 
-  private static Before target(
+  private static EarlierRevision target(
       DesiredState state, DesiredApplication application, @Nullable Long to) {
-    List<Before> earlier = state.history.earlier(application);
-    Before found =
+    List<EarlierRevision> earlier = state.history.earlier(application);
+    EarlierRevision found =
         to == null
             ? state.history.rollbackTo(application)
             : earlier.stream().filter(each -> each.revision() == to).findFirst().orElse(null);
@@ -80,7 +80,7 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
     if (found == null) {
       throw precondition(
           "revision: %s of application %s (expected: an earlier revision, one of %s)",
-          to, application.name(), earlier.stream().map(Before::revision).toList());
+          to, application.name(), earlier.stream().map(EarlierRevision::revision).toList());
     }
     if (found.wanted().digest().equals(application.wanted().digest())) {
       throw precondition(
@@ -95,7 +95,7 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
    *
    * @param known deployments of the application that the controller knows
    */
-  Decision split(
+  CommandDecision split(
       DesiredState state,
       DesiredApplication application,
       Map<String, Double> weights,
@@ -104,12 +104,12 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
     List<String> unknown =
         weights.keySet().stream().filter(each -> !known.contains(each)).sorted().toList();
     requireSplit(weights, unknown, "one of " + known + " of application " + name);
-    Wanted wanted = DeclaredEntry.withTraffic(application.wanted(), weights);
+    ApplicationSpec wanted = DeclaredEntry.withTraffic(application.wanted(), weights);
     ApplicationConfig config = reader.read(name, wanted);
     if (wanted.digest().equals(application.wanted().digest())) {
-      return new Decision(null, List.of(), Map.of(), application.revision());
+      return new CommandDecision(null, List.of(), Map.of(), application.revision());
     }
-    Decision split = declared(state, state.split(name, wanted, nowMs.getAsLong()), config);
+    CommandDecision split = declared(state, state.split(name, wanted, nowMs.getAsLong()), config);
     LOG.info("traffic: application {}: {}, revision {}", name, weights, split.answer());
     return split;
   }
@@ -120,7 +120,7 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
    * @param weights by {@code application#deployment}
    * @param unknown names in the weights without a running deployment
    */
-  Decision splitEndpoint(
+  CommandDecision splitEndpoint(
       DesiredState state, String route, Map<String, Double> weights, List<String> unknown) {
     if (new RouteRules(reader.file()).endpoint(route) == null) {
       throw notFound("route: %s (expected: one of berth.endpoints)", route);
@@ -129,7 +129,7 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
     LOG.info("traffic: endpoint {}: {}", route, weights);
     DesiredChange change = state.splitEndpoint(route, weights);
     ControllerEvent told = new ControllerEvent.EndpointSplit(route, weights);
-    return new Decision(change, List.of(told), Map.of(), state.head.revision());
+    return new CommandDecision(change, List.of(told), Map.of(), state.head.revision());
   }
 
   private static void requireSplit(
@@ -146,10 +146,10 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
   }
 
   /** Returns the decision that declares the one application of a change. */
-  private static Decision declared(
+  private static CommandDecision declared(
       DesiredState state, DesiredChange change, ApplicationConfig config) {
     DesiredApplication next = change.applications().get(0);
     ControllerEvent told = new ControllerEvent.Declared(state.with(List.of(change)).declared(next));
-    return new Decision(change, List.of(told), Map.of(next.name(), config), next.revision());
+    return new CommandDecision(change, List.of(told), Map.of(next.name(), config), next.revision());
   }
 }

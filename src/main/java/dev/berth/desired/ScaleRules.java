@@ -6,9 +6,9 @@ import static dev.berth.desired.OperatorCommands.precondition;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.config.AutoscalingOptions;
-import dev.berth.controller.Autoscaled;
+import dev.berth.controller.AutoscaledReplicaCount;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.desired.ServeControl.Decision;
+import dev.berth.desired.ServeControl.CommandDecision;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +22,7 @@ final class ScaleRules {
    * @param pauses whether autoscaling is paused at that number. Ray's REST call never pauses it,
    *     and needs {@code external_scaler_enabled}
    */
-  static Decision decide(
+  static CommandDecision decide(
       DesiredState state,
       DeploymentId id,
       @Nullable Integer replicas,
@@ -41,8 +41,8 @@ final class ScaleRules {
     }
     if (pauses && follows) {
       DesiredChange change = state.pause(id, replicas);
-      Autoscaled now = change == null ? null : change.autoscaled().find(id);
-      return new Decision(
+      AutoscaledReplicaCount now = change == null ? null : change.autoscaled().find(id);
+      return new CommandDecision(
           change, now == null ? List.of() : List.of(new ControllerEvent.Paused(id, now)));
     }
     if (replicas == null) {
@@ -56,7 +56,7 @@ final class ScaleRules {
           id.name(), id.application());
     }
     DesiredChange change = state.scale(id.application(), id.name(), replicas);
-    return new Decision(
+    return new CommandDecision(
         change, change == null ? List.of() : List.of(new ControllerEvent.Scaled(id, replicas)));
   }
 }

@@ -6,7 +6,7 @@ import dev.berth.code.Jar;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ServeConfig;
-import dev.berth.controller.Autoscaled;
+import dev.berth.controller.AutoscaledReplicaCount;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.DeclaredApplication;
@@ -43,10 +43,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ServeControl implements Builds.Sources {
   /** Maximum of {@link #historyChars}; beyond it the oldest revisions are removed. */
-  public static final long MOST_HISTORY_CHARS = History.MOST_CHARS;
+  public static final long MAX_HISTORY_CHARS = RevisionHistory.MAX_CHARS;
 
   /** The dependencies on the controller and the instance. Confined to the control loop. */
-  public interface Controls {
+  public interface ControllerOperations {
     /** Sends an event to the controller, in the order of the calls. */
     void tell(ControllerEvent event);
 
@@ -88,52 +88,53 @@ public final class ServeControl implements Builds.Sources {
    * @param read configurations of changed applications, if known
    * @param answer result for the caller
    */
-  record Decision(
+  record CommandDecision(
       @Nullable DesiredChange change,
       List<ControllerEvent> events,
       Map<String, ApplicationConfig> read,
       @Nullable Long answer) {
 
-    Decision(@Nullable DesiredChange change, List<ControllerEvent> events) {
+    CommandDecision(@Nullable DesiredChange change, List<ControllerEvent> events) {
       this(change, events, Map.of(), null);
     }
 
     /** Returns the same decision with the result of a command that has an id. */
-    Decision answering(DesiredState on, String id, long nowMs, String command) {
-      Answer known = new Answer(id, nowMs, command, answer);
-      return new Decision(on.answering(change, known), events, read, answer);
+    CommandDecision answering(DesiredState on, String id, long nowMs, String command) {
+      CommandResult known = new CommandResult(id, nowMs, command, answer);
+      return new CommandDecision(on.answering(change, known), events, read, answer);
     }
 
     /** Returns the same decision, recorded as an operator's command if it changes anything. */
-    Decision chained(DesiredState on) {
-      return change == null ? this : new Decision(on.chained(change), events, read, answer);
+    CommandDecision chained(DesiredState on) {
+      return change == null ? this : new CommandDecision(on.chained(change), events, read, answer);
     }
   }
 
   /** Decision without a change, also for a note that was not persisted. */
-  static final Decision NOTHING = new Decision(null, List.of());
+  static final CommandDecision NOTHING = new CommandDecision(null, List.of());
 
   /** Computes the change of a state. Runs off the loop; an exception refuses the command. */
   @FunctionalInterface
-  interface Command {
-    Decision on(DesiredState state) throws IOException;
+  interface StateCommand {
+    CommandDecision on(DesiredState state) throws IOException;
   }
 
   private final LoopExecutor control;
   private final StateLog log;
-  private final KeptJars jars;
+  private final DeclaredJarStore jars;
   private final EntryReader reader;
-  final Commits commits;
-  private final FirstState first;
+  final CommandCommitter commits;
+  private final InitialState first;
   private final CommandQueue queue;
   // node registrations do not wait for a command that copies jars
   private final CommandQueue nodesQueue;
-  final RevisionMarks marks;
+  final RevisionOutcomeRecorder marks;
   private final OperatorCommands commands;
-  private final Map<String, EntryReader.Reading> read = new HashMap<>(); // serving entries, by name
+  private final Map<String, EntryReader.EntryReadResult> read =
+      new HashMap<>(); // serving entries, by name
   private final Map<String, DeclaredApplication> refused = new LinkedHashMap<>(); // by name
-  private final LatestNotes<DeploymentId, @Nullable Autoscaled> found;
-  private @Nullable Controls controls; // null before the first controller
+  private final CoalescingWriter<DeploymentId, @Nullable AutoscaledReplicaCount> found;
+  private @Nullable ControllerOperations controls; // null before the first controller
   DesiredState state = DesiredState.EMPTY; // applied state
   private boolean removing; // whether a removal of jars is queued
 
@@ -154,22 +155,25 @@ public final class ServeControl implements Builds.Sources {
       TimeOfDay nowMs) {
     this.control = control;
     this.log = log;
-    this.jars = new KeptJars(log, nowMs, KeptJars.MAX_BYTES);
+    this.jars = new DeclaredJarStore(log, nowMs, DeclaredJarStore.MAX_BYTES);
     this.reader = new EntryReader(jars, file);
-    this.commits = new Commits(log, jars, reader, new AtomicBoolean());
-    this.first = new FirstState(log, reader, nowMs);
+    this.commits = new CommandCommitter(log, jars, reader, new AtomicBoolean());
+    this.first = new InitialState(log, reader, nowMs);
     this.queue = new CommandQueue(offLoop, control);
     this.nodesQueue = new CommandQueue(offLoop, control);
-    this.marks = new RevisionMarks(queue, decision -> note("revision outcomes", decision));
+    this.marks =
+        new RevisionOutcomeRecorder(queue, decision -> note("revision outcomes", decision));
     this.found =
-        new LatestNotes<>(
+        new CoalescingWriter<>(
             queue,
-            all -> note("autoscaled counts", on -> new Decision(on.autoscaled(all), List.of())));
+            all ->
+                note(
+                    "autoscaled counts", on -> new CommandDecision(on.autoscaled(all), List.of())));
     this.commands = new OperatorCommands(this, folder, reader, nowMs, null);
   }
 
   /** Connects the controller, which reads the present applications at its own start. */
-  public void connect(Controls to) {
+  public void connect(ControllerOperations to) {
     controls = to;
   }
 
@@ -212,7 +216,8 @@ public final class ServeControl implements Builds.Sources {
     if (current != revision) {
       return null;
     }
-    EntryReader.Reading entry = read.getOrDefault(application, EntryReader.Reading.NONE);
+    EntryReader.EntryReadResult entry =
+        read.getOrDefault(application, EntryReader.EntryReadResult.NONE);
     if (entry.config() == null) {
       if (controls != null) {
         controls.tell(new ControllerEvent.BuildFailed(application, revision, entry.problem()));
@@ -236,7 +241,7 @@ public final class ServeControl implements Builds.Sources {
    *
    * @param now null for a deployment that was deleted or does not autoscale any longer
    */
-  public void autoscaled(DeploymentId deployment, @Nullable Autoscaled now) {
+  public void autoscaled(DeploymentId deployment, @Nullable AutoscaledReplicaCount now) {
     assert control.isHere();
     found.add(deployment, now);
   }
@@ -274,8 +279,8 @@ public final class ServeControl implements Builds.Sources {
   }
 
   /** Returns the jars of declared applications, for other nodes and deploys. */
-  public SharedJars jars() {
-    return new SharedJars(
+  public JarProvider jars() {
+    return new JarProvider(
         queue, jars, controls()::jarsInUse, () -> queue.addAnyway(0, this::caughtUp));
   }
 
@@ -286,7 +291,7 @@ public final class ServeControl implements Builds.Sources {
 
   /** Returns needed jars whose copies are missing or damaged. Thread-safe. */
   public Set<Jar> lostJars() {
-    return jars.lost();
+    return jars.lostJars();
   }
 
   /** Reads unreadable applications again, and declares those that can be built now. */
@@ -294,7 +299,7 @@ public final class ServeControl implements Builds.Sources {
     return queue.addAnyway(
         0,
         () -> {
-          Map<String, EntryReader.Reading> known = new HashMap<>(read);
+          Map<String, EntryReader.EntryReadResult> known = new HashMap<>(read);
           known.values().removeIf(each -> each.config() == null);
           DesiredState on = state;
           return queue
@@ -351,12 +356,12 @@ public final class ServeControl implements Builds.Sources {
   }
 
   /** Returns the connected controller. */
-  Controls controls() {
+  ControllerOperations controls() {
     return Objects.requireNonNull(controls, "controller: null (expected: connected)");
   }
 
   /** Returns the applications that a start could not declare; a running command may call it. */
-  Set<String> refused() {
+  Set<String> refusedApplications() {
     return refused.keySet();
   }
 
@@ -374,11 +379,11 @@ public final class ServeControl implements Builds.Sources {
    * @param length characters submitted with it
    * @param command created on the loop when it starts
    */
-  Future<@Nullable Long> carryOut(int length, Supplier<Command> command) {
+  Future<@Nullable Long> carryOut(int length, Supplier<StateCommand> command) {
     return queue.add(length, () -> begin(command.get()));
   }
 
-  private Future<@Nullable Long> begin(Command command) {
+  private Future<@Nullable Long> begin(StateCommand command) {
     Set<Path> running = controls().jarsInUse(); // builds started meanwhile use declared jars
     return queue
         .offLoop(() -> commits.carryOut(command, running, read))
@@ -386,11 +391,11 @@ public final class ServeControl implements Builds.Sources {
         .recover(refused -> caughtUp().transform(known -> Future.failedFuture(refused)));
   }
 
-  private @Nullable Long apply(Commits.Committed done) {
+  private @Nullable Long apply(CommandCommitter.CommittedCommand done) {
     DesiredChange change = done.decision().change();
-    List<ControllerEvent> missed = Missed.between(state, done.on());
+    List<ControllerEvent> missed = StateDiff.between(state, done.on());
     read.putAll(done.read());
-    boolean frees = change != null && KeptJars.frees(change, state, done.state());
+    boolean frees = change != null && DeclaredJarStore.frees(change, state, done.state());
     state = done.state();
     if (frees || !missed.isEmpty()) {
       removeUnusedJars();
@@ -418,7 +423,7 @@ public final class ServeControl implements Builds.Sources {
   }
 
   /** Queues a note of the instance itself, whose loss does no harm. */
-  private Future<Boolean> note(String what, Function<DesiredState, Decision> decision) {
+  private Future<Boolean> note(String what, Function<DesiredState, CommandDecision> decision) {
     return queue
         .offLoop(() -> commits.note(what, decision, read))
         .map(
@@ -435,8 +440,8 @@ public final class ServeControl implements Builds.Sources {
 
   /** Starts the next term for a new controller; fails when the term is not persisted. */
   Future<Long> nextTerm() {
-    Function<DesiredState, Decision> next =
-        on -> new Decision(on.nextTerm(on.head.keeps(), 0), List.of());
+    Function<DesiredState, CommandDecision> next =
+        on -> new CommandDecision(on.nextTerm(on.head.keeps(), 0), List.of());
     return queue
         .add(0, () -> note("controller term", next))
         .map(

@@ -48,7 +48,7 @@ public interface StateLog {
    * Commits a change and applies it.
    *
    * @return the resulting state; null when the change was computed on an outdated one
-   * @throws Undecided when the outcome is unknown
+   * @throws CommitOutcomeUnknownException when the outcome is unknown
    * @throws IOException when it is not committed; a later one may be
    */
   @Nullable DesiredState propose(DesiredChange change) throws IOException;

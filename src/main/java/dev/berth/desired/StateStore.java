@@ -2,8 +2,8 @@ package dev.berth.desired;
 
 import dev.berth.code.DamagedFiles;
 import dev.berth.code.StartFailedException;
-import dev.berth.desired.StateStoreRecords.Contents;
-import dev.berth.desired.StateStoreRecords.End;
+import dev.berth.desired.StateStoreRecords.StateFileContents;
+import dev.berth.desired.StateStoreRecords.StateFileEnd;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -40,13 +40,13 @@ final class StateStore implements AutoCloseable {
   private static final String ACKNOWLEDGED = "acknowledged";
 
   /** Minimum size of the changes in bytes before a new file is written, however small the state. */
-  static final long LEAST_GROWTH = 1 << 20;
+  static final long MIN_GROWTH_BYTES = 1 << 20;
 
   private final StateStoreFiles files;
   private final long leastGrowth;
   private final List<String> damaged = new ArrayList<>(); // files to rename
-  private StateStoreFiles.@Nullable Output output; // null: a new file is needed
-  private StateStoreFiles.@Nullable Output acknowledged; // null until the first write
+  private StateStoreFiles.@Nullable StateFileOutput output; // null: a new file is needed
+  private StateStoreFiles.@Nullable StateFileOutput acknowledged; // null until the first write
   private long told = -1; // last acknowledged number, as far as known
   private boolean crowded; // disk full: the next change compacts the file
   private int generation; // highest number ever used
@@ -61,7 +61,7 @@ final class StateStore implements AutoCloseable {
   /**
    * Opens a store and reads its files.
    *
-   * @param leastGrowth minimum size of the changes before a new file; {@link #LEAST_GROWTH}
+   * @param leastGrowth minimum size of the changes before a new file; {@link #MIN_GROWTH_BYTES}
    * @throws IOException when the directory cannot be read
    * @throws StartFailedException when another version wrote it
    */
@@ -113,8 +113,8 @@ final class StateStore implements AutoCloseable {
   }
 
   /** Recovers the state from a file; returns false when its beginning is damaged. */
-  private boolean take(String name, Contents contents) throws IOException {
-    if (contents.end() == End.OTHER_FORM) {
+  private boolean take(String name, StateFileContents contents) throws IOException {
+    if (contents.end() == StateFileEnd.OTHER_FORM) {
       throw new StartFailedException(
           ("state: %s: %s (expected: format %s of this version; set berth.state_dir to another"
                   + " directory, and deploy there the output of berth config from the version that"
@@ -128,14 +128,14 @@ final class StateStore implements AutoCloseable {
     }
     recovered = DesiredState.EMPTY.with(contents.records());
     sequence = recovered.index();
-    if (contents.end() == End.CORRUPT) {
+    if (contents.end() == StateFileEnd.CORRUPT) {
       LOG.error(
           "state: {}: damaged: {}: using {} changes before it, losing the rest",
           name,
           contents.what(),
           contents.records().size() - 1);
       damaged.add(name);
-    } else if (contents.end() == End.UNSURE && told != sequence) {
+    } else if (contents.end() == StateFileEnd.UNSURE && told != sequence) {
       LOG.warn("state: {}: {}: incomplete or damaged", name, contents.what());
       damaged.add(name);
     } else if (told > sequence && damaged.isEmpty()) {
@@ -156,9 +156,9 @@ final class StateStore implements AutoCloseable {
   }
 
   /** Continues a file after its valid part; the rest was never acknowledged. */
-  private void goOn(String name, Contents contents) throws IOException {
-    StateStoreFiles.Output found = files.open(name);
-    if (contents.end() != End.WHOLE) {
+  private void goOn(String name, StateFileContents contents) throws IOException {
+    StateStoreFiles.StateFileOutput found = files.open(name);
+    if (contents.end() != StateFileEnd.WHOLE) {
       LOG.info("state: {}: {}, not yet acknowledged: removed", name, contents.what());
       try {
         found.truncate(contents.goodBytes());
@@ -206,7 +206,7 @@ final class StateStore implements AutoCloseable {
 
   /** Returns whether a new file may not fit beside this one. */
   boolean isFull() {
-    return files.room() <= LEAST_GROWTH + 3 * wholeBytes;
+    return files.room() <= MIN_GROWTH_BYTES + 3 * wholeBytes;
   }
 
   /**
@@ -238,7 +238,7 @@ final class StateStore implements AutoCloseable {
   private void acknowledge() {
     told = sequence;
     try {
-      StateStoreFiles.Output file = acknowledged;
+      StateStoreFiles.StateFileOutput file = acknowledged;
       if (file == null) {
         file = files.open(ACKNOWLEDGED);
         acknowledged = file;
@@ -256,7 +256,7 @@ final class StateStore implements AutoCloseable {
    */
   private void begin(DesiredChange whole, boolean spare) throws IOException {
     String name = name(generation + 1);
-    StateStoreFiles.@Nullable Output made = null;
+    StateStoreFiles.@Nullable StateFileOutput made = null;
     long length;
     try {
       files.delete(name + BEING_WRITTEN);
@@ -297,7 +297,7 @@ final class StateStore implements AutoCloseable {
   }
 
   private void write(ByteBuffer record) throws IOException {
-    StateStoreFiles.Output file = output;
+    StateStoreFiles.StateFileOutput file = output;
     if (file == null) {
       throw new IOException("state: no file to write to (expected: one)");
     }
@@ -318,7 +318,8 @@ final class StateStore implements AutoCloseable {
    * Truncates a failed write. After a failed force the content of the disk is unknown, so that file
    * is not written again.
    */
-  private void cutOff(StateStoreFiles.Output file, boolean forceFailed, IOException first) {
+  private void cutOff(
+      StateStoreFiles.StateFileOutput file, boolean forceFailed, IOException first) {
     try {
       file.truncate(end);
       file.force();
@@ -366,7 +367,7 @@ final class StateStore implements AutoCloseable {
     }
   }
 
-  private static void closeQuietly(StateStoreFiles.@Nullable Output output) {
+  private static void closeQuietly(StateStoreFiles.@Nullable StateFileOutput output) {
     if (output != null) {
       try {
         output.close();

@@ -73,9 +73,9 @@ record StateStoreDisk(Path directory, FileChannel lock) implements StateStoreFil
   }
 
   @Override
-  public Output open(String name) throws IOException {
+  public StateFileOutput open(String name) throws IOException {
     FileChannel channel = written(directory.resolve(name));
-    return new Output() {
+    return new StateFileOutput() {
       @Override
       public void write(ByteBuffer bytes, long position) throws IOException {
         long at = position;

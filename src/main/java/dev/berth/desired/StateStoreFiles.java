@@ -19,7 +19,7 @@ interface StateStoreFiles extends Closeable {
   }
 
   /** Opens a file for writing, and creates it when it is missing. */
-  Output open(String name) throws IOException;
+  StateFileOutput open(String name) throws IOException;
 
   /** Renames a file atomically, replacing any file of that name. */
   void rename(String from, String to) throws IOException;
@@ -34,7 +34,7 @@ interface StateStoreFiles extends Closeable {
   void forceNames() throws IOException;
 
   /** A file open for writing. */
-  interface Output extends Closeable {
+  interface StateFileOutput extends Closeable {
 
     /** Writes all of {@code bytes}, or a part of it before it fails. */
     void write(ByteBuffer bytes, long position) throws IOException;

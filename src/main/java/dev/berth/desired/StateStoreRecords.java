@@ -34,7 +34,7 @@ public final class StateStoreRecords {
   private static final int RECORD_HEAD = 4 + 8 + 4 + 4;
 
   /** The kind of a file's end. */
-  enum End {
+  enum StateFileEnd {
     /** The last record is complete. */
     WHOLE,
     /** The last record was being written and never acknowledged. */
@@ -55,8 +55,12 @@ public final class StateStoreRecords {
    * @param goodBytes length of the valid part
    * @param what description of the invalid rest; empty when there is none
    */
-  record Contents(
-      List<DesiredChange> records, long wholeBytes, long goodBytes, End end, String what) {}
+  record StateFileContents(
+      List<DesiredChange> records,
+      long wholeBytes,
+      long goodBytes,
+      StateFileEnd end,
+      String what) {}
 
   private StateStoreRecords() {}
 
@@ -82,8 +86,8 @@ public final class StateStoreRecords {
    * @throws IOException when it is damaged, or of another version
    */
   public static DesiredChange change(byte[] file) throws IOException {
-    Contents contents = read(file);
-    if (contents.end() != End.WHOLE || contents.records().size() != 1) {
+    StateFileContents contents = read(file);
+    if (contents.end() != StateFileEnd.WHOLE || contents.records().size() != 1) {
       throw new IOException(
           contents.what().isEmpty() ? contents.records().size() + " records" : contents.what());
     }
@@ -98,32 +102,33 @@ public final class StateStoreRecords {
     return record.put(payload).flip();
   }
 
-  static Contents read(byte[] file) {
+  static StateFileContents read(byte[] file) {
     List<DesiredChange> records = new ArrayList<>();
     if (file.length < FILE_HEAD) {
-      return new Contents(records, 0, 0, End.TORN, file.length + " bytes");
+      return new StateFileContents(records, 0, 0, StateFileEnd.TORN, file.length + " bytes");
     }
     byte version = file[MAGIC.length];
     if (!Arrays.equals(file, 0, FILE_HEAD, fileHead(version), 0, FILE_HEAD)) {
-      return new Contents(records, 0, 0, End.CORRUPT, "not a file of desired state");
+      return new StateFileContents(
+          records, 0, 0, StateFileEnd.CORRUPT, "not a file of desired state");
     }
     if (version < OLDEST || version > VERSION) {
-      return new Contents(records, 0, 0, End.OTHER_FORM, "format " + version);
+      return new StateFileContents(records, 0, 0, StateFileEnd.OTHER_FORM, "format " + version);
     }
     int at = FILE_HEAD;
     int whole = at;
     while (at < file.length) {
       ByteBuffer rest = ByteBuffer.wrap(file, at, file.length - at).slice();
-      Verdict verdict = next(rest, records);
-      if (verdict.end != End.WHOLE) {
-        boolean lost = verdict.end != End.OTHER_FORM && goesOn(file, at + 1, records);
-        End end = lost ? End.CORRUPT : verdict.end;
-        return new Contents(records, whole, at, end, verdict.what + " at byte " + at);
+      RecordReadResult verdict = next(rest, records);
+      if (verdict.end != StateFileEnd.WHOLE) {
+        boolean lost = verdict.end != StateFileEnd.OTHER_FORM && goesOn(file, at + 1, records);
+        StateFileEnd end = lost ? StateFileEnd.CORRUPT : verdict.end;
+        return new StateFileContents(records, whole, at, end, verdict.what + " at byte " + at);
       }
       at += rest.position();
       whole = records.size() == 1 ? at : whole;
     }
-    return new Contents(records, whole, at, End.WHOLE, "");
+    return new StateFileContents(records, whole, at, StateFileEnd.WHOLE, "");
   }
 
   /** Returns whether a later record follows: the one before it was then complete once. */
@@ -140,41 +145,45 @@ public final class StateStoreRecords {
     return false;
   }
 
-  private record Verdict(End end, String what) {}
+  private record RecordReadResult(StateFileEnd end, String what) {}
 
   /** Reads one record and adds it, or returns the error. */
-  private static Verdict next(ByteBuffer rest, List<DesiredChange> records) {
+  private static RecordReadResult next(ByteBuffer rest, List<DesiredChange> records) {
     int available = rest.remaining();
     if (available < RECORD_HEAD) {
-      return new Verdict(End.TORN, "a record with only " + available + " bytes present");
+      return new RecordReadResult(
+          StateFileEnd.TORN, "a record with only " + available + " bytes present");
     }
     int length = rest.getInt();
     long sequence = rest.getLong();
     if (rest.getInt() != crc(rest.array(), rest.arrayOffset(), 12)) {
       return isBlank(rest.array(), rest.arrayOffset())
-          ? new Verdict(End.TORN, "nothing")
-          : new Verdict(End.UNSURE, "a record whose head does not match its checksum");
+          ? new RecordReadResult(StateFileEnd.TORN, "nothing")
+          : new RecordReadResult(
+              StateFileEnd.UNSURE, "a record whose head does not match its checksum");
     }
     int payloadCrc = rest.getInt();
     if (length < 0 || length > rest.remaining()) {
-      return new Verdict(
-          End.TORN, "a record of " + length + " bytes with only " + rest.remaining() + " present");
+      return new RecordReadResult(
+          StateFileEnd.TORN,
+          "a record of " + length + " bytes with only " + rest.remaining() + " present");
     }
     int from = rest.arrayOffset() + rest.position();
     if (payloadCrc != crc(rest.array(), from, length)) {
-      End end = hasHole(rest.array(), from, length) ? End.TORN : End.UNSURE;
-      return new Verdict(end, "a record that does not match its checksum");
+      StateFileEnd end =
+          hasHole(rest.array(), from, length) ? StateFileEnd.TORN : StateFileEnd.UNSURE;
+      return new RecordReadResult(end, "a record that does not match its checksum");
     }
     rest.position(rest.position() + length);
     if (!records.isEmpty() && sequence != records.get(records.size() - 1).index() + 1) {
-      return new Verdict(End.CORRUPT, "a record with number " + sequence);
+      return new RecordReadResult(StateFileEnd.CORRUPT, "a record with number " + sequence);
     }
     String json = new String(rest.array(), from, length, StandardCharsets.UTF_8);
     try {
       records.add(DesiredChange.of(sequence, new JsonObject(json)));
-      return new Verdict(End.WHOLE, "");
+      return new RecordReadResult(StateFileEnd.WHOLE, "");
     } catch (RuntimeException notOne) { // another form, not damage: the checksum fits
-      return new Verdict(End.OTHER_FORM, "a record of another form");
+      return new RecordReadResult(StateFileEnd.OTHER_FORM, "a record of another form");
     }
   }
 

@@ -75,10 +75,10 @@ record ClusterTerms(ClusterConfig config, LinkTls tls) {
   }
 
   /** Returns the options of a control node's log. */
-  static ConsensusEngine.Options consensus(
+  static ConsensusEngine.ConsensusOptions consensus(
       ServeConfig file, ClusterConfig config, Identity identity) {
     ClusterConfig.Tls files = config.tls();
-    return new ConsensusEngine.Options(
+    return new ConsensusEngine.ConsensusOptions(
         file.get(InstanceOptions.STATE_DIR),
         config.name(),
         config.node(),

@@ -108,8 +108,8 @@ record ControllerActions(
       Consumer<Command> instances) {
     return new ControllerActions(gate, instances, new HashMap<>())
         .on(Publish.class, publish -> routing.get().publish(publish.snapshot()))
-        .on(NodeGone.class, gone -> routing.get().lost(gone.node()))
-        .on(Recovered.class, known -> routing.get().recovered())
+        .on(NodeGone.class, gone -> routing.get().onNodeLost(gone.node()))
+        .on(Recovered.class, known -> routing.get().onRecovered())
         .on(Announce.class, transitions::announce)
         .on(Announce.class, serve::announced)
         .on(AnnounceDeployment.class, transitions::announce)

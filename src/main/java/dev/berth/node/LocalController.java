@@ -72,7 +72,7 @@ import org.slf4j.LoggerFactory;
  * <p><b>Failure.</b> A controller that failed is followed by another; the wait before it doubles
  * with each failure.
  */
-abstract class LocalController implements NodeRole, ServeControl.Controls {
+abstract class LocalController implements NodeRole, ServeControl.ControllerOperations {
   /**
    * Options of requests: the timeout is shorter than the time after which a pusher drops its batch.
    */
@@ -269,10 +269,10 @@ abstract class LocalController implements NodeRole, ServeControl.Controls {
     meters.add(scaling::show);
     meters.add(
         into -> {
-          into.gauge("berth_commands_waiting", serve.waitingCommands(), CommandQueue.MOST_COMMANDS);
-          into.gauge("berth_history_chars", serve.historyChars(), ServeControl.MOST_HISTORY_CHARS);
+          into.gauge("berth_commands_waiting", serve.waitingCommands(), CommandQueue.MAX_COMMANDS);
+          into.gauge("berth_history_chars", serve.historyChars(), ServeControl.MAX_HISTORY_CHARS);
           into.gauge(
-              "berth_idempotent_answers", serve.logged().keptAnswers(), DesiredState.MOST_ANSWERS);
+              "berth_idempotent_answers", serve.logged().keptAnswers(), DesiredState.MAX_RESULTS);
           into.counter("berth_controller_restarts", restarts);
         });
     serve.endpointSplits().forEach(host.routes::split);

@@ -78,7 +78,7 @@ record OperatedCluster(
     if (registry.find(node) == null) {
       return unknown(node);
     }
-    if (registry.cordoned().size() >= NodeRegistry.MOST_CORDONED) {
+    if (registry.cordoned().size() >= NodeRegistry.MAX_CORDONED) {
       return refused(
           CommandRejectionReason.PRECONDITION,
           registry.cordoned().size() + " nodes are cordoned (expected: fewer)");
@@ -110,7 +110,7 @@ record OperatedCluster(
         .map(
             kept -> {
               server.cordon(node, on);
-              NodeRegistry.Registered process = kept.find(node);
+              NodeRegistry.RegisteredProcess process = kept.find(node);
               if (process != null) {
                 tell(node + "~" + process.process(), on, controller);
               }

@@ -26,8 +26,8 @@ import dev.berth.controller.ControllerAction.CommandTo;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.Epoch;
 import dev.berth.controller.wire.JsonForm;
+import dev.berth.desired.JarProvider;
 import dev.berth.desired.ServeControl;
-import dev.berth.desired.SharedJars;
 import dev.berth.desired.TimeOfDay;
 import dev.berth.node.InstanceHost.Instance;
 import dev.berth.node.loops.EventBusSender;
@@ -68,7 +68,7 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
   private final InstanceHost host;
   private final ClusterSide side;
   private final ControlNodeClient control;
-  private final SharedJars jars;
+  private final JarProvider jars;
   private final RemoteBuildFetcher code;
   private final Promise<Void> commanded = Promise.promise();
   private @Nullable Welcome welcome; // last received
@@ -86,7 +86,7 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
         new ControlNodeClient(
             on.vertx(), side.peers, this::controlNode, () -> side.hasController, this::authority);
     this.jars =
-        SharedJars.fetched(
+        JarProvider.fetched(
             on.config().get(InstanceOptions.STATE_DIR).resolve("fetched"),
             offLoop,
             on.loops().control(),

@@ -170,7 +170,7 @@ final class TestInstance {
                 replicas::ongoing,
                 random.split()::nextDouble,
                 time::millis,
-                Controller.SHORTEST_SILENCE_NANOS,
+                Controller.MIN_SILENCE_NANOS,
                 DeploymentConfig::ofRay));
   }
 

@@ -152,7 +152,7 @@ class PoliciesTest {
             .map(name -> new Context(id(name), 1, 1, 1, 9, 2, 0, 0, Map.of(), state))
             .toList();
     Settings ofAll = config.settings().get(ApplicationConfig.AUTOSCALING_POLICY);
-    PolicySource source = new PolicySource(new PolicySource.Scope("a", null), build, ofAll);
+    PolicySource source = new PolicySource(new PolicySource.PolicyScope("a", null), build, ofAll);
     AskPolicy ask = new AskPolicy(new Epoch(0, term, "n1"), source, contexts);
     policies.ask(ask);
     control.runAll();

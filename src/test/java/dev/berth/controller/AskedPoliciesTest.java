@@ -155,7 +155,7 @@ class AskedPoliciesTest {
   void whatItRemembersIsKeptWithTheNumberAndAloneAtMostEachTenSeconds() {
     answer(serve(autoscaled(MODEL, 1, OWN)), 3, 1);
     assertThat(world.asked(Rescale.class).get(0).now())
-        .isEqualTo(new Autoscaled(3, false, "{\"com.acme.Pace\":{\"n\":1}}"));
+        .isEqualTo(new AutoscaledReplicaCount(3, false, "{\"com.acme.Pace\":{\"n\":1}}"));
     int writes = world.asked(Rescale.class).size();
     for (int i = 2; i < 27; i++) {
       world.advance(Duration.ofSeconds(1));
@@ -169,7 +169,7 @@ class AskedPoliciesTest {
   @Test
   void aFailureAndAnotherClassLeaveWhatItRemembers() {
     answer(serve(autoscaled(MODEL, 1, OWN)), 3, 1);
-    world.send(answered(asked(), Map.of(MODEL, PolicyReply.failed("it threw"))));
+    world.send(answered(asked(), Map.of(MODEL, PolicyReply.ofFailure("it threw"))));
     Decided told = world.asked(Decided.class).get(world.asked(Decided.class).size() - 1);
     assertThat(told.policyFailures()).isEqualTo(1);
     assertThat(told.policy().tookNanos()).isEqualTo(7);

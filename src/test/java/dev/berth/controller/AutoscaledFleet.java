@@ -321,7 +321,7 @@ final class AutoscaledFleet {
    */
   private void checkKnown(Instance each, int now) {
     long age = world.now - each.heardNanos;
-    if (age > Controller.SHORTEST_SILENCE_NANOS) {
+    if (age > Controller.MIN_SILENCE_NANOS) {
       breaks("%d replicas for %d while %s is silent", now, wanted, each.node);
     }
     boolean fresh =

@@ -588,7 +588,7 @@ class ControllerTest {
   }
 
   private DeclaredApplication failed() {
-    var why = new DeclaredApplication.Failed("no model; revision 1 serves", "/", 1);
+    var why = new DeclaredApplication.FailedRevision("no model; revision 1 serves", "/", 1);
     return new DeclaredApplication(
         "app", it.revision, "/new", "{}", true, 0, 1L, Map.of(), Map.of(), Set.of(), why);
   }

@@ -96,7 +96,7 @@ class ControllerVerticleTest {
         () -> {
           recoverSince(0);
           driven.declare("app", DrivenController.target(MODEL, "v1", "", settings()));
-          recoverSince(-Recovery.MAX_NANOS); // so it is over
+          recoverSince(-ControllerRecovery.MAX_NANOS); // so it is over
         });
     assertThat(actions.poll(10, TimeUnit.SECONDS)).isInstanceOf(ControllerAction.class);
   }

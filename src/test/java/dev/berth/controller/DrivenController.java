@@ -95,7 +95,7 @@ final class DrivenController {
             this::ongoing,
             () -> chance,
             () -> 0,
-            Controller.SHORTEST_SILENCE_NANOS,
+            Controller.MIN_SILENCE_NANOS,
             settings -> Map.of()));
   }
 
@@ -395,13 +395,14 @@ final class DrivenController {
 
   /** What an operator asks for: a number that stays, or follows the load again. */
   void pause(int replicas, boolean paused) {
-    send(new ControllerEvent.Paused(MODEL, new Autoscaled(replicas, paused, null)));
+    send(new ControllerEvent.Paused(MODEL, new AutoscaledReplicaCount(replicas, paused, null)));
     finish();
   }
 
   /** Whoever follows is told the number, and what its policy remembers. */
   void declareKept(int replicas, @Nullable String state) {
-    Map<String, Autoscaled> kept = Map.of(MODEL.name(), new Autoscaled(replicas, false, state));
+    Map<String, AutoscaledReplicaCount> kept =
+        Map.of(MODEL.name(), new AutoscaledReplicaCount(replicas, false, state));
     send(
         new ControllerEvent.Declared(
             new DeclaredApplication(

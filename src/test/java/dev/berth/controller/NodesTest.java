@@ -523,7 +523,7 @@ class NodesTest {
     assertThat(it.asked(Recovered.class))
         .containsExactly(new Recovered(Map.of("other", Set.of("build-v1"))));
     it.send(new NodeLost("n2"));
-    it.advance(Duration.ofNanos(Recovery.MAX_NANOS));
+    it.advance(Duration.ofNanos(ControllerRecovery.MAX_NANOS));
     assertThat(it.asked(DiscardBuild.class))
         .extracting(DiscardBuild::application, DiscardBuild::build)
         .containsExactly(tuple("other", "build-v1"));
@@ -598,10 +598,10 @@ class NodesTest {
     it.serve("app", model(2));
     follow("n1", "n2");
     it.tellInventory();
-    it.advance(Duration.ofNanos(Recovery.MAX_NANOS * 2));
+    it.advance(Duration.ofNanos(ControllerRecovery.MAX_NANOS * 2));
     assertThat(it.stopping()).isEmpty();
     it.send(it.inventory("n2"));
-    it.advance(Duration.ofNanos(Recovery.MAX_NANOS));
+    it.advance(Duration.ofNanos(ControllerRecovery.MAX_NANOS));
     assertThat(it.stopping()).containsExactlyInAnyOrder("m1", "m2");
   }
 

@@ -16,13 +16,13 @@ class RecoveryTest {
   /** Found by the leak check of the cluster's simulation: a name of each process that had been. */
   @Test
   void namesOfLostNodesAreForgotten() {
-    Recovery recovery = new Recovery();
+    ControllerRecovery recovery = new ControllerRecovery();
     recovery.waitForAll();
     recovery.begin(List.of("n1"), 0);
     recovery.tell(empty("n1"), 0);
     for (int process = 0; process < 1_000; process++) {
       recovery.tell(empty("n2~" + process), 0);
-      recovery.gone("n2~" + process, 0);
+      recovery.onNodeRemoved("n2~" + process, 0);
     }
     assertThat(recovery)
         .extracting("told")

@@ -50,7 +50,7 @@ class RoutingPublisherTest {
 
   /** One instance has pulled the first snapshot, and been told. */
   private void told() {
-    publisher.recovered();
+    publisher.onRecovered();
     publisher.publish(first);
     pull("n1", ECHO, SnapshotVersion.NONE);
     sent.clear();
@@ -113,7 +113,7 @@ class RoutingPublisherTest {
     declared.add(OTHER);
     pull("n1", ECHO, new SnapshotVersion(TERM - 1, 40));
     pull("n1", OTHER, SnapshotVersion.NONE);
-    publisher.recovered();
+    publisher.onRecovered();
 
     assertThat(sent)
         .as("of what is declared, its first snapshot says more")
@@ -126,7 +126,7 @@ class RoutingPublisherTest {
 
   @Test
   void aDeploymentThatIsGoneIsNotAvailableAtAVersionLaterThanItsLast() {
-    publisher.recovered();
+    publisher.onRecovered();
     publisher.publish(first);
     publisher.forget(ECHO);
     pull(
@@ -139,7 +139,7 @@ class RoutingPublisherTest {
 
   @Test
   void aDeploymentThatComesBackIsToldWhole() {
-    publisher.recovered();
+    publisher.onRecovered();
     publisher.publish(first);
     publisher.forget(ECHO);
     pull("n1", ECHO, SnapshotVersion.NONE);
@@ -206,7 +206,7 @@ class RoutingPublisherTest {
     publisher.publish(first);
     pull("n1", ECHO, SnapshotVersion.NONE);
     pull("n2", ECHO, SnapshotVersion.NONE);
-    publisher.lost("n1");
+    publisher.onNodeLost("n1");
     pullOther("n2", 2, false);
     sent.clear();
     publisher.publish(draining(first, 0, 2));
@@ -226,7 +226,7 @@ class RoutingPublisherTest {
     sent.clear();
     pull("n" + RoutingPublisher.MAX_INSTANCES, ECHO, SnapshotVersion.NONE);
     assertThat(sent).isEmpty();
-    publisher.lost("n0");
+    publisher.onNodeLost("n0");
     pull("n" + RoutingPublisher.MAX_INSTANCES, ECHO, SnapshotVersion.NONE);
     assertThat(sent).as("one that is lost makes room").hasSize(1);
   }

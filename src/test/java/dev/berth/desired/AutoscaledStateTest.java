@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.config.ConfigReader;
-import dev.berth.controller.Autoscaled;
+import dev.berth.controller.AutoscaledReplicaCount;
 import dev.berth.controller.ControllerEvent.Paused;
-import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
 import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
@@ -46,20 +46,20 @@ class AutoscaledStateTest extends ServeControlRig {
     begin();
   }
 
-  private static Autoscaled found(int replicas) {
-    return new Autoscaled(replicas, false, "{\"tick\":" + replicas + "}");
+  private static AutoscaledReplicaCount found(int replicas) {
+    return new AutoscaledReplicaCount(replicas, false, "{\"tick\":" + replicas + "}");
   }
 
-  private static Autoscaled paused(int replicas, @Nullable String state) {
-    return new Autoscaled(replicas, true, state);
+  private static AutoscaledReplicaCount paused(int replicas, @Nullable String state) {
+    return new AutoscaledReplicaCount(replicas, true, state);
   }
 
   /** As a controller is told that starts now. */
-  private @Nullable Autoscaled declared() {
+  private @Nullable AutoscaledReplicaCount declared() {
     return find("a").autoscaled().get("d");
   }
 
-  private void finds(@Nullable Autoscaled now) {
+  private void finds(@Nullable AutoscaledReplicaCount now) {
     control.autoscaled(ID, now);
     runAll();
   }
@@ -109,7 +109,7 @@ class AutoscaledStateTest extends ServeControlRig {
 
   @Test
   void aFullQueueOfCommandsTakesWhatIsFound() {
-    for (int i = 0; i <= CommandQueue.MOST_COMMANDS; i++) {
+    for (int i = 0; i <= CommandQueue.MAX_COMMANDS; i++) {
       commands().scale("a", "d", i);
     }
     finds(found(3));
@@ -133,7 +133,7 @@ class AutoscaledStateTest extends ServeControlRig {
     finds(found(3));
     assertThat(ok(commands().pause("a", "d", 20))).isTrue();
     finds(found(4)); // was found before the controller knew
-    Autoscaled holds = paused(20, found(3).policyState());
+    AutoscaledReplicaCount holds = paused(20, found(3).policyState());
     assertThat(declared()).isEqualTo(holds);
     assertThat(controls.told).containsExactly(new Paused(ID, holds));
 
@@ -144,7 +144,7 @@ class AutoscaledStateTest extends ServeControlRig {
 
     controls.told.clear();
     assertThat(ok(commands().pause("a", "d", null))).isTrue();
-    Autoscaled on = new Autoscaled(20, false, holds.policyState());
+    AutoscaledReplicaCount on = new AutoscaledReplicaCount(20, false, holds.policyState());
     assertThat(declared()).as("from where it stands").isEqualTo(on);
     assertThat(controls.told).containsExactly(new Paused(ID, on));
     finds(found(5));
@@ -206,9 +206,9 @@ class AutoscaledStateTest extends ServeControlRig {
   }
 
   private static DesiredState deployed(DesiredState on, @Nullable Double capacity, String... says) {
-    Map<String, Wanted> all = new HashMap<>();
+    Map<String, ApplicationSpec> all = new HashMap<>();
     Arrays.stream(says)
-        .forEach(each -> all.put(each, new Wanted(null, "{}", List.of(), false, each)));
+        .forEach(each -> all.put(each, new ApplicationSpec(null, "{}", List.of(), false, each)));
     return with(on, on.deploy(all, capacity, null, true, 1));
   }
 
@@ -216,16 +216,16 @@ class AutoscaledStateTest extends ServeControlRig {
   void aCrashLeavesTheNumberBeforeOrTheNewOne() throws IOException {
     DesiredState state = deployed(DesiredState.EMPTY, null, "a");
     StateStoreTestFiles files = new StateStoreTestFiles();
-    StateStore store = new StateStore(files, StateStore.LEAST_GROWTH);
+    StateStore store = new StateStore(files, StateStore.MIN_GROWTH_BYTES);
     for (int replicas : new int[] {3, 5}) {
       DesiredChange change = state.autoscaled(Map.of(ID, found(replicas)));
       store.append(Objects.requireNonNull(change), state);
       state = with(state, change);
     }
     byte[] whole = files.bytes("state-00000001");
-    Set<@Nullable Autoscaled> seen = new HashSet<>();
+    Set<@Nullable AutoscaledReplicaCount> seen = new HashSet<>();
     for (int at = whole.length; at > 0; at--) {
-      StateStoreRecords.Contents left = StateStoreRecords.read(Arrays.copyOf(whole, at));
+      StateStoreRecords.StateFileContents left = StateStoreRecords.read(Arrays.copyOf(whole, at));
       if (left.records().size() < 2) {
         break; // before the first was acknowledged
       }

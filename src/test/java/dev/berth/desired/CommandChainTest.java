@@ -63,14 +63,14 @@ class CommandChainTest {
   void chainIsWrittenWithTheWholeAndBounded() throws IOException {
     DesiredState first = cordon(state, "n2", true);
     DesiredState later = first;
-    for (int i = 0; i < DesiredState.MOST_COMMANDS; i++) {
+    for (int i = 0; i < DesiredState.MAX_COMMAND_DIGESTS; i++) {
       later = cordon(later, "n3", i % 2 == 0);
     }
     DesiredState read =
         DesiredState.EMPTY.with(
             List.of(StateStoreRecords.change(StateStoreRecords.file(later.whole()))));
     assertThat(read.command()).isEqualTo(later.command());
-    assertThat(read.whole().chain()).hasSize(DesiredState.MOST_COMMANDS);
+    assertThat(read.whole().chain()).hasSize(DesiredState.MAX_COMMAND_DIGESTS);
     assertThat(includes(read, first.command())).as("older than those that are kept").isTrue();
     assertThat(read.includes(later.command().getKey() - 1, "other")).isFalse();
   }

@@ -30,10 +30,10 @@ class CommandQueueTest {
     ArrayDeque<Runnable> offLoop = new ArrayDeque<>();
     CommandQueue queue =
         new CommandQueue(offLoop::add, PlaneBuilder.loopOf(Runnable::run, () -> true));
-    for (int i = 0; i <= CommandQueue.MOST_COMMANDS; i++) { // one runs, the others wait
+    for (int i = 0; i <= CommandQueue.MAX_COMMANDS; i++) { // one runs, the others wait
       assertThat(queue.<Void>add(1, () -> queue.offLoop(() -> null)).failed()).isFalse();
     }
-    assertThat(queue.size).isEqualTo(CommandQueue.MOST_COMMANDS);
+    assertThat(queue.size).isEqualTo(CommandQueue.MAX_COMMANDS);
     Future<Void> tooMany = queue.add(1, () -> queue.offLoop(() -> null));
     assertThat(tooMany.cause()).isInstanceOf(CommandRejectedException.class);
     while (!offLoop.isEmpty()) {
@@ -49,7 +49,7 @@ class CommandQueueTest {
         new CommandQueue(offLoop::add, PlaneBuilder.loopOf(Runnable::run, () -> true));
     for (int round = 0; round < 3; round++) {
       Future<Void> runs = queue.add(1, () -> queue.offLoop(() -> null));
-      Future<Void> waits = queue.add(CommandQueue.MOST_CHARS, () -> queue.offLoop(() -> null));
+      Future<Void> waits = queue.add(CommandQueue.MAX_CHARS, () -> queue.offLoop(() -> null));
       Future<Void> tooLong = queue.add(1, () -> queue.offLoop(() -> null));
       assertThat(runs.failed()).isFalse();
       assertThat(waits.failed()).as("round %d", round).isFalse();

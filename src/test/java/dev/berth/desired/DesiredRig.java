@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.code.Jar;
 import dev.berth.controller.ControllerAction.Announce;
-import dev.berth.desired.DesiredApplication.Before;
-import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
+import dev.berth.desired.DesiredApplication.EarlierRevision;
 import dev.berth.view.ApplicationStatus;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -23,16 +23,17 @@ abstract class DesiredRig {
 
   DesiredState state = DesiredState.EMPTY;
 
-  Wanted wanted(String says) {
+  ApplicationSpec wanted(String says) {
     return wanted(says, "{\"says\":\"" + says + "\"}");
   }
 
-  static Wanted wanted(String says, String config) {
-    return new Wanted("/" + says, config, List.of(new Jar(says + ".jar", says)), true, says);
+  static ApplicationSpec wanted(String says, String config) {
+    return new ApplicationSpec(
+        "/" + says, config, List.of(new Jar(says + ".jar", says)), true, says);
   }
 
-  Map<String, Wanted> all(String... namesAndWords) {
-    Map<String, Wanted> all = new LinkedHashMap<>();
+  Map<String, ApplicationSpec> all(String... namesAndWords) {
+    Map<String, ApplicationSpec> all = new LinkedHashMap<>();
     for (int i = 0; i < namesAndWords.length; i += 2) {
       all.put(namesAndWords[i], wanted(namesAndWords[i + 1]));
     }
@@ -83,7 +84,7 @@ abstract class DesiredRig {
 
   /** What an operator who names no revision goes back to; null when there is nothing. */
   @Nullable DesiredChange rollback(String name) {
-    Before to = state.history.rollbackTo(application(name));
+    EarlierRevision to = state.history.rollbackTo(application(name));
     return to == null ? null : state.rollback(name, to, 5);
   }
 

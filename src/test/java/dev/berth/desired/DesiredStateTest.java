@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.code.Jar;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.DeclaredApplication;
-import dev.berth.desired.DesiredApplication.Before;
-import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
+import dev.berth.desired.DesiredApplication.EarlierRevision;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
@@ -104,7 +104,8 @@ class DesiredStateTest extends DesiredRig {
     assertThat(declared.routePrefix()).isEqualTo("/bad");
     assertThat(declared.rollbackRevision()).isEqualTo(1);
     assertThat(declared.failed())
-        .isEqualTo(new DeclaredApplication.Failed("no model; revision 1 serves", "/good", 1));
+        .isEqualTo(
+            new DeclaredApplication.FailedRevision("no model; revision 1 serves", "/good", 1));
     assertThat(application("a").serving()).isEqualTo(wanted("good"));
     assertThat(state.mark(List.of(announce("a", 2, "again")))).as("it is marked once").isNull();
   }
@@ -118,7 +119,7 @@ class DesiredStateTest extends DesiredRig {
     failed("a");
 
     assertThat(state.declared(application("a")).failed())
-        .extracting(DeclaredApplication.Failed::routePrefix)
+        .extracting(DeclaredApplication.FailedRevision::routePrefix)
         .isEqualTo("/bad");
   }
 
@@ -286,13 +287,13 @@ class DesiredStateTest extends DesiredRig {
 
   @Test
   void whatWasSaidOfThoseThatAreGoneIsBounded() {
-    for (int i = 0; i <= DesiredState.MOST_GONE; i++) {
+    for (int i = 0; i <= DesiredState.MAX_REMOVED; i++) {
       done(state.deploy("app" + i, wanted("" + i), null, 1));
       done(state.delete("app" + i));
     }
     deploy("a", "1");
 
-    assertThat(state.mentioned()).hasSize(DesiredState.MOST_GONE + 1).contains("a", "app1");
+    assertThat(state.mentioned()).hasSize(DesiredState.MAX_REMOVED + 1).contains("a", "app1");
     assertThat(state.mentioned()).as("the oldest").doesNotContain("app0");
   }
 
@@ -326,7 +327,8 @@ class DesiredStateTest extends DesiredRig {
     assertThat(state.head.splits()).isEmpty();
     assertThat(application("a").wanted().jars()).containsExactly(new Jar("a.jar", "abc"));
     assertThat(application("a").before())
-        .isEqualTo(new Before(3, 0, new Wanted("/a", "{}", List.of(), false, "older")));
+        .isEqualTo(
+            new EarlierRevision(3, 0, new ApplicationSpec("/a", "{}", List.of(), false, "older")));
     assertThat(DesiredState.EMPTY.with(List.of(again(state.whole()))).whole())
         .as("as it is written anew")
         .isEqualTo(state.whole());
@@ -335,20 +337,20 @@ class DesiredStateTest extends DesiredRig {
   @Test
   void answersAreKnownForTenMinutesTheLastTenThousandOfThem() {
     List<DesiredChange> many = new ArrayList<>();
-    for (int i = 0; i <= DesiredState.MOST_ANSWERS; i++) {
-      many.add(state.answering(null, new Answer("id" + i, 1_000, "what", null)));
+    for (int i = 0; i <= DesiredState.MAX_RESULTS; i++) {
+      many.add(state.answering(null, new CommandResult("id" + i, 1_000, "what", null)));
     }
     state = state.with(many);
     assertThat(state.answer("id0", 1_000)).as("the oldest").isNull();
     assertThat(state.answer("id1", 1_000)).isNotNull();
-    assertThat(state.answer("id1", 1_000 + DesiredState.ANSWERS_KEPT_MS)).isNull();
-    assertThat(state.whole().answers()).hasSize(DesiredState.MOST_ANSWERS);
+    assertThat(state.answer("id1", 1_000 + DesiredState.RESULT_RETENTION_MS)).isNull();
+    assertThat(state.whole().answers()).hasSize(DesiredState.MAX_RESULTS);
 
-    long later = 1_000 + DesiredState.ANSWERS_KEPT_MS;
-    done(state.answering(null, new Answer("late", later, "what", 7L)));
+    long later = 1_000 + DesiredState.RESULT_RETENTION_MS;
+    done(state.answering(null, new CommandResult("late", later, "what", 7L)));
 
     assertThat(state.whole().answers()).as("the others are over").hasSize(1);
-    assertThat(state.answer("late", later)).isEqualTo(new Answer("late", later, "what", 7L));
+    assertThat(state.answer("late", later)).isEqualTo(new CommandResult("late", later, "what", 7L));
   }
 
   @Test
@@ -386,7 +388,7 @@ class DesiredStateTest extends DesiredRig {
       if (random.nextInt(3) == 0) {
         String id = "id" + random.nextInt(40);
         Long revision = random.nextBoolean() ? null : (Long) (long) i;
-        change = state.answering(change, new Answer(id, 20_000L * i, "what", revision));
+        change = state.answering(change, new CommandResult(id, 20_000L * i, "what", revision));
       }
       if (change != null) {
         state = state.with(List.of(change));
@@ -407,8 +409,8 @@ class DesiredStateTest extends DesiredRig {
     List<DesiredApplication> known = new ArrayList<>(state.applications());
     String name = "app" + random.nextInt(5);
     DesiredApplication some = known.isEmpty() ? null : known.get(random.nextInt(known.size()));
-    Wanted wanted =
-        new Wanted(
+    ApplicationSpec wanted =
+        new ApplicationSpec(
             random.nextBoolean() ? null : "/" + random.nextInt(9),
             "{\"a\":" + random.nextInt(3) + "}",
             random.nextBoolean() ? List.of() : List.of(new Jar("j.jar", "00" + step)),
@@ -430,7 +432,7 @@ class DesiredStateTest extends DesiredRig {
                       announce(some.name(), some.revision(), random.nextBoolean() ? null : "no")));
       case 7 -> state.history.oldest() == null ? null : state.forget(state.history.oldest());
       case 8 -> {
-        List<Before> earlier = some == null ? List.of() : state.history.earlier(some);
+        List<EarlierRevision> earlier = some == null ? List.of() : state.history.earlier(some);
         yield earlier.isEmpty()
             ? null
             : state.rollback(some.name(), earlier.get(random.nextInt(earlier.size())), step);

@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** A controller that notes what it is told. */
-final class FakeControls implements ServeControl.Controls {
+final class FakeControls implements ServeControl.ControllerOperations {
   final List<ControllerEvent> told = new ArrayList<>();
   final List<Long> restarts = new ArrayList<>();
   @Nullable Set<String> deployments = Set.of("d");

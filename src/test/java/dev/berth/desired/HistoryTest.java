@@ -2,15 +2,15 @@ package dev.berth.desired;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.desired.DesiredApplication.Before;
-import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
+import dev.berth.desired.DesiredApplication.EarlierRevision;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class HistoryTest extends DesiredRig {
-  private static Wanted large(int says, int chars) {
+  private static ApplicationSpec large(int says, int chars) {
     return wanted("" + says, "x".repeat(chars));
   }
 
@@ -26,15 +26,17 @@ class HistoryTest extends DesiredRig {
   }
 
   private List<Long> earlier(String name) {
-    return state.history.earlier(application(name)).stream().map(Before::revision).toList();
+    return state.history.earlier(application(name)).stream()
+        .map(EarlierRevision::revision)
+        .toList();
   }
 
   private @Nullable Long back(String name) {
-    Before to = state.history.rollbackTo(application(name));
+    EarlierRevision to = state.history.rollbackTo(application(name));
     return to == null ? null : (Long) to.revision();
   }
 
-  private Before revision(String name, long revision) {
+  private EarlierRevision revision(String name, long revision) {
     return state.history.earlier(application(name)).stream()
         .filter(each -> each.revision() == revision)
         .findFirst()
@@ -134,7 +136,7 @@ class HistoryTest extends DesiredRig {
     assertThat(earlier("a")).hasSizeBetween(3, 5);
     long chars =
         state.history.of("a").stream().mapToLong(each -> each.wanted().config().length()).sum();
-    assertThat(chars).isLessThanOrEqualTo(History.MOST_CHARS);
+    assertThat(chars).isLessThanOrEqualTo(RevisionHistory.MAX_CHARS);
   }
 
   @Test

@@ -9,7 +9,7 @@ import dev.berth.code.JarRepository;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
-import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,13 +37,14 @@ class KeptJarsTest {
   }
 
   /** Another build of an application runs. */
-  private void runs(JournalLog log, KeptJars jars, String name, int build) throws IOException {
+  private void runs(JournalLog log, DeclaredJarStore jars, String name, int build)
+      throws IOException {
     jars.begin(Set.of());
     log.prepare();
     jars.prepare();
     Path file = Files.writeString(folder.resolve(name), "%010d".formatted(build));
     List<Jar> kept = jars.keep(List.of(file));
-    Wanted wanted = new Wanted("/" + name, "{}", kept, false, name + build);
+    ApplicationSpec wanted = new ApplicationSpec("/" + name, "{}", kept, false, name + build);
     assertThat(log.propose(Objects.requireNonNull(log.state().deploy(name, wanted, null, 1))))
         .isNotNull();
     long revision = Objects.requireNonNull(log.state().find(name)).revision();
@@ -66,7 +67,7 @@ class KeptJarsTest {
   @Test
   void theOldestRevisionsGiveWayBeforeAJarIsRefused() throws IOException {
     JournalLog log = open();
-    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, 6 * BYTES);
+    DeclaredJarStore jars = new DeclaredJarStore(log, () -> Long.MAX_VALUE, 6 * BYTES);
     for (int build = 1; build <= 3; build++) {
       runs(log, jars, "a.jar", build);
       runs(log, jars, "b.jar", 10 + build);
@@ -82,7 +83,7 @@ class KeptJarsTest {
 
     JournalLog again = open();
     assertThat(earlier(again, "a.jar")).as("it is written down").containsExactly(5L, 3L);
-    KeptJars kept = new KeptJars(again, () -> Long.MAX_VALUE, 6 * BYTES);
+    DeclaredJarStore kept = new DeclaredJarStore(again, () -> Long.MAX_VALUE, 6 * BYTES);
     kept.begin(Set.of());
     again.state().applications().stream()
         .flatMap(each -> again.state().history.earlier(each).stream())
@@ -93,7 +94,7 @@ class KeptJarsTest {
   @Test
   void whatIsWantedAndWhatRanLastGiveNoWay() throws IOException {
     JournalLog log = open();
-    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, 3 * BYTES);
+    DeclaredJarStore jars = new DeclaredJarStore(log, () -> Long.MAX_VALUE, 3 * BYTES);
     runs(log, jars, "a.jar", 1);
     runs(log, jars, "a.jar", 2);
     runs(log, jars, "b.jar", 11);
@@ -106,7 +107,7 @@ class KeptJarsTest {
   @Test
   void nothingGivesWayWhereItIsNotKnownWhatIsInUse() throws IOException {
     JournalLog log = open();
-    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, 3 * BYTES);
+    DeclaredJarStore jars = new DeclaredJarStore(log, () -> Long.MAX_VALUE, 3 * BYTES);
     for (int build = 1; build <= 3; build++) {
       runs(log, jars, "a.jar", build);
     }
@@ -123,7 +124,7 @@ class KeptJarsTest {
     Path built = CompiledJar.holding(folder.resolve("built.jar"), "4");
     long most = Files.size(built) + 2 * BYTES;
     JournalLog log = open();
-    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, most);
+    DeclaredJarStore jars = new DeclaredJarStore(log, () -> Long.MAX_VALUE, most);
     for (int build = 1; build <= 3; build++) {
       runs(log, jars, "a.jar", build);
     }
@@ -136,8 +137,8 @@ class KeptJarsTest {
     ServeConfig file = ConfigReader.readToStart(says, List.of());
 
     JournalLog again = closed();
-    KeptJars kept = new KeptJars(again, () -> Long.MAX_VALUE, most);
-    new FirstState(again, new EntryReader(kept, file), () -> 1).begin(List::of);
+    DeclaredJarStore kept = new DeclaredJarStore(again, () -> Long.MAX_VALUE, most);
+    new InitialState(again, new EntryReader(kept, file), () -> 1).begin(List::of);
 
     assertThat(Objects.requireNonNull(again.state().find("a.jar")).revision())
         .as("the file's")
@@ -149,7 +150,7 @@ class KeptJarsTest {
   @Test
   void jarThatCanNeverFitLetsGoOfNothing() throws IOException {
     JournalLog log = open();
-    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, 5 * BYTES);
+    DeclaredJarStore jars = new DeclaredJarStore(log, () -> Long.MAX_VALUE, 5 * BYTES);
     for (int build = 1; build <= 4; build++) {
       runs(log, jars, "a.jar", build);
     }
@@ -170,7 +171,7 @@ class KeptJarsTest {
   @Test
   void historyGivesWayWhenAJarHasComeAndNoFurtherThanItTakes() throws IOException {
     JournalLog log = open();
-    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, 5 * BYTES);
+    DeclaredJarStore jars = new DeclaredJarStore(log, () -> Long.MAX_VALUE, 5 * BYTES);
     for (int build = 1; build <= 5; build++) {
       runs(log, jars, "a.jar", build);
     }

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.code.Jar;
 import dev.berth.config.ConfigReader;
-import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.desired.NodeRegistry.Registered;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
+import dev.berth.desired.NodeRegistry.RegisteredProcess;
 import dev.berth.view.CommandRejectedException;
 import io.vertx.core.Future;
 import java.io.IOException;
@@ -28,7 +28,8 @@ class NodeRegistryTest extends ServeControlRig {
     NodeRegistry two = born.with("a", "f0").with("b", "f1");
     assertThat(two.nodes())
         .containsOnly(
-            Map.entry("a", new Registered("f0", 1)), Map.entry("b", new Registered("f1", 2)));
+            Map.entry("a", new RegisteredProcess("f0", 1)),
+            Map.entry("b", new RegisteredProcess("f1", 2)));
     assertThat(two.with("a", "f0")).isSameAs(two);
     assertThat(two.with("a", "f2")).as("the name is another's").isSameAs(two);
     assertThat(two.without("a", 2)).as("it is another's").isSameAs(two);
@@ -36,13 +37,13 @@ class NodeRegistryTest extends ServeControlRig {
     NodeRegistry lost = two.without("a", 1);
     assertThat(lost.find("a")).isNull();
     assertThat(lost.without("a", 1)).isSameAs(lost);
-    assertThat(lost.with("a", "f0").find("a")).isEqualTo(new Registered("f0", 3));
+    assertThat(lost.with("a", "f0").find("a")).isEqualTo(new RegisteredProcess("f0", 3));
   }
 
   @Test
   void noRegistrationIsGivenTwice() {
     NodeRegistry gone = born.with("a", "f0").without("a", 1);
-    assertThat(gone.with("b", "f1").find("b")).isEqualTo(new Registered("f1", 2));
+    assertThat(gone.with("b", "f1").find("b")).isEqualTo(new RegisteredProcess("f1", 2));
   }
 
   @Test
@@ -57,7 +58,7 @@ class NodeRegistryTest extends ServeControlRig {
                 8,
                 "",
                 12,
-                Map.of("a", new Registered("f0", 1), "b", new Registered("f9", 12)),
+                Map.of("a", new RegisteredProcess("f0", 1), "b", new RegisteredProcess("f9", 12)),
                 Set.of(),
                 null));
   }
@@ -110,7 +111,8 @@ class NodeRegistryTest extends ServeControlRig {
                     Future<NodeRegistry> node = control.nodes(was -> was.with("a", "f0"));
                     assertThat(ok(node).find("a")).isNotNull();
                   }
-                  return new ServeControl.Decision(on.nextTerm(on.head.keeps(), 0), List.of());
+                  return new ServeControl.CommandDecision(
+                      on.nextTerm(on.head.keeps(), 0), List.of());
                 });
     ok(command);
     assertThat(computedOn).hasSize(2);
@@ -124,35 +126,35 @@ class NodeRegistryTest extends ServeControlRig {
     List<Thread> came = new ArrayList<>();
     JournalLog log = new JournalLog(kept());
     log.open();
-    Commits commits = commits(log);
+    CommandCommitter commits = commits(log);
     commits.nodes(none -> born);
     AtomicInteger computed = new AtomicInteger();
-    Commits.Committed done =
+    CommandCommitter.CommittedCommand done =
         commits.carryOut(
             on -> {
               String name = "n" + computed.incrementAndGet();
               came.add(comes(commits, name));
-              return new ServeControl.Decision(on.nextTerm(on.head.keeps(), 0), List.of());
+              return new ServeControl.CommandDecision(on.nextTerm(on.head.keeps(), 0), List.of());
             },
             Set.of(),
             Map.of());
     assertThat(done.state().head.term()).isEqualTo(done.on().head.term() + 1);
-    assertThat(computed).hasValueLessThan(Commits.MOST_TRIES);
+    assertThat(computed).hasValueLessThan(CommandCommitter.MAX_TRIES);
     for (Thread each : came) {
       each.join(); // it writes into the folder
     }
     log.close();
   }
 
-  private Commits commits(StateLog log) {
-    KeptJars jars = new KeptJars(log, () -> nowMs, KeptJars.MAX_BYTES);
+  private CommandCommitter commits(StateLog log) {
+    DeclaredJarStore jars = new DeclaredJarStore(log, () -> nowMs, DeclaredJarStore.MAX_BYTES);
     EntryReader reader =
         new EntryReader(jars, ConfigReader.read("file", folder, "{applications: []}"));
-    return new Commits(log, jars, reader, new AtomicBoolean());
+    return new CommandCommitter(log, jars, reader, new AtomicBoolean());
   }
 
   /** Another thread commits a node, unless it has to wait for the caller. */
-  private static Thread comes(Commits commits, String name) {
+  private static Thread comes(CommandCommitter commits, String name) {
     Thread thread = new Thread(() -> commits.nodes(on -> on.with(name, "f0")), name);
     thread.start();
     while (thread.isAlive() && thread.getState() != Thread.State.BLOCKED) {
@@ -165,7 +167,7 @@ class NodeRegistryTest extends ServeControlRig {
   @Test
   void nodeIsNotCommittedWhileRevisionsAreLetGoOf() throws Exception {
     List<Thread> came = new ArrayList<>();
-    List<Commits> commits = new ArrayList<>();
+    List<CommandCommitter> commits = new ArrayList<>();
     InterceptedLog log =
         new InterceptedLog(
             new JournalLog(kept()),
@@ -183,7 +185,7 @@ class NodeRegistryTest extends ServeControlRig {
     log.open();
     commits.add(commits(log));
     commits.get(0).nodes(none -> born);
-    KeptJars jars = new KeptJars(log, () -> Long.MAX_VALUE, 3);
+    DeclaredJarStore jars = new DeclaredJarStore(log, () -> Long.MAX_VALUE, 3);
     jars.begin(Set.of());
     for (String build : List.of("1", "2", "3", "4")) {
       log.prepare();
@@ -192,7 +194,7 @@ class NodeRegistryTest extends ServeControlRig {
       for (Thread each : came) {
         each.join();
       }
-      Wanted wanted = new Wanted("/a", "{}", kept, false, build);
+      ApplicationSpec wanted = new ApplicationSpec("/a", "{}", kept, false, build);
       log.propose(Objects.requireNonNull(log.state().deploy("a", wanted, null, 1)));
       long revision = Objects.requireNonNull(log.state().find("a")).revision();
       log.propose(

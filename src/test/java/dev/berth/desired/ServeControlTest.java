@@ -16,7 +16,7 @@ import dev.berth.controller.ControllerEvent.Declared;
 import dev.berth.controller.ControllerEvent.Scaled;
 import dev.berth.controller.ControllerEvent.Withdrawn;
 import dev.berth.controller.DeclaredApplication;
-import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
 import dev.berth.fakes.LogLines;
 import dev.berth.protocol.BuildSource;
 import dev.berth.view.CommandRejectedException;
@@ -380,7 +380,7 @@ class ServeControlTest extends ServeControlRig {
   void commandsThatWaitAreBounded() {
     start();
     List<Future<Void>> many = new ArrayList<>();
-    for (int i = 0; i < CommandQueue.MOST_COMMANDS + 2; i++) {
+    for (int i = 0; i < CommandQueue.MAX_COMMANDS + 2; i++) {
       many.add(submit(commands(), whole(A)));
     }
 
@@ -574,7 +574,7 @@ class ServeControlTest extends ServeControlRig {
         .hasMessage("Idempotency-Key: one, of another command (expected: a unique id)");
     refused(CommandRejectionReason.INVALID, rollback("one"));
     refused(CommandRejectionReason.INVALID, rollback(" "));
-    String longest = "x".repeat(OperatorCommands.MOST_ID_CHARS);
+    String longest = "x".repeat(OperatorCommands.MAX_ID_CHARS);
     assertThat(refused(CommandRejectionReason.INVALID, rollback(longest + "x")))
         .hasMessage("Idempotency-Key: 129 characters (expected: 1 to 128)");
     assertThat(revision("b")).isEqualTo(2);
@@ -608,7 +608,7 @@ class ServeControlTest extends ServeControlRig {
     withTwoVersions();
     ok(rollback("one"));
     ran("b");
-    steadyMs += DesiredState.ANSWERS_KEPT_MS - 1;
+    steadyMs += DesiredState.RESULT_RETENTION_MS - 1;
     assertThat(ok(rollback("one"))).isEqualTo(3);
     steadyMs++;
     assertThat(ok(rollback("one"))).as("a new one").isEqualTo(4);
@@ -636,7 +636,8 @@ class ServeControlTest extends ServeControlRig {
         () -> false,
         change -> {
           if (others.getAndDecrement() > 0) {
-            Wanted wanted = new Wanted(null, "{}", List.of(), false, "o" + log.state().index());
+            ApplicationSpec wanted =
+                new ApplicationSpec(null, "{}", List.of(), false, "o" + log.state().index());
             log.propose(Objects.requireNonNull(log.state().deploy("other", wanted, null, 1)));
           }
         });
@@ -646,12 +647,12 @@ class ServeControlTest extends ServeControlRig {
   void whatWasComputedOnAnotherStateIsComputedAnew() {
     AtomicInteger others = new AtomicInteger();
     start(shared(new JournalLog(kept()), others));
-    others.set(Commits.MOST_TRIES - 1);
+    others.set(CommandCommitter.MAX_TRIES - 1);
 
     deploy("b", B);
 
     assertThat(names()).containsExactly("other", "b");
-    assertThat(revision("b")).as("after those of the other").isEqualTo(Commits.MOST_TRIES);
+    assertThat(revision("b")).as("after those of the other").isEqualTo(CommandCommitter.MAX_TRIES);
     restart();
 
     assertThat(names()).as("what was committed").containsExactly("other", "b");
@@ -662,7 +663,7 @@ class ServeControlTest extends ServeControlRig {
     JournalLog log = new JournalLog(kept());
     AtomicInteger others = new AtomicInteger();
     start(shared(log, others));
-    others.set(Commits.MOST_TRIES);
+    others.set(CommandCommitter.MAX_TRIES);
 
     refused(CommandRejectionReason.UNAVAILABLE, submit(commands(), "b", B));
     assertThat(log.state().find("b")).isNull();
@@ -671,7 +672,7 @@ class ServeControlTest extends ServeControlRig {
 
   /** What a start finds. */
   private DesiredState found(StateStoreTestFiles disk) throws IOException {
-    try (StateStore store = new StateStore(disk, StateStore.LEAST_GROWTH)) {
+    try (StateStore store = new StateStore(disk, StateStore.MIN_GROWTH_BYTES)) {
       return store.recovered;
     }
   }
@@ -873,7 +874,7 @@ class ServeControlTest extends ServeControlRig {
     assertThat(toldSince()).containsExactly("declared a 2");
     assertThat(find("a").config()).contains("x.B");
     assertThat(find("a").failed())
-        .isEqualTo(new DeclaredApplication.Failed("no model; revision 1 serves", "/", 1));
+        .isEqualTo(new DeclaredApplication.FailedRevision("no model; revision 1 serves", "/", 1));
     assertThat(className("a", 2)).isEqualTo("x.A");
     assertThat(jar("a")).hasContent("one");
     assertThat(ok(commands().rollback("a", null, false))).isEqualTo(3);
@@ -960,7 +961,7 @@ class ServeControlTest extends ServeControlRig {
     toldSince();
 
     disk.full(true);
-    try (LogLines lines = new LogLines(Commits.class, Level.ERROR)) {
+    try (LogLines lines = new LogLines(CommandCommitter.class, Level.ERROR)) {
       for (int time = 0; time < 2; time++) {
         assertThat(refused(CommandRejectionReason.UNAVAILABLE, commands().delete("b")))
             .hasMessageContaining("cannot be stored: ")
@@ -999,12 +1000,12 @@ class ServeControlTest extends ServeControlRig {
     withTwoVersions();
     assertThat(ok(rollback("one"))).isEqualTo(3);
     ran("b");
-    nowMs += 2 * DesiredState.ANSWERS_KEPT_MS; // by an operator, or by NTP
+    nowMs += 2 * DesiredState.RESULT_RETENTION_MS; // by an operator, or by NTP
 
     assertThat(ok(rollback("one"))).isEqualTo(3);
 
     nowMs = 0;
-    steadyMs += DesiredState.ANSWERS_KEPT_MS;
+    steadyMs += DesiredState.RESULT_RETENTION_MS;
     assertThat(ok(rollback("one"))).isEqualTo(4);
   }
 

@@ -22,8 +22,8 @@ class SharedJarsTest {
   private final Set<Path> running = new HashSet<>();
   private long nowMs = 1_000_000_000;
 
-  private SharedJars jars() {
-    return SharedJars.fetched(folder, loop, loop, () -> running, () -> nowMs);
+  private JarProvider jars() {
+    return JarProvider.fetched(folder, loop, loop, () -> running, () -> nowMs);
   }
 
   private <T> T done(Future<T> asked) {
@@ -37,7 +37,7 @@ class SharedJarsTest {
     return String.valueOf(new JarsByContent().add(Files.writeString(folder.resolve("x"), content)));
   }
 
-  private Path fetched(SharedJars jars, String content) throws IOException {
+  private Path fetched(JarProvider jars, String content) throws IOException {
     String digest = digest(content);
     Path written = Files.writeString(done(jars.begin(content.length())), content);
     done(jars.take(written, "a.jar", digest));
@@ -46,7 +46,7 @@ class SharedJarsTest {
 
   @Test
   void aJarStaysWhileCodeMayBeLoadedFromItAndForAnHourAfterItWasAskedFor() throws Exception {
-    SharedJars jars = jars();
+    JarProvider jars = jars();
     Path used = fetched(jars, "used");
     Path asked = fetched(jars, "asked");
     Path other = fetched(jars, "other");
@@ -70,7 +70,7 @@ class SharedJarsTest {
     Files.writeString(half, "ha");
     Path broken = done(jars().begin(1));
 
-    SharedJars jars = jars();
+    JarProvider jars = jars();
 
     assertThat(done(jars.find(digest("whole")))).isEqualTo(whole);
     assertThat(done(jars.find(digest("half")))).isNull();

@@ -7,8 +7,8 @@ import dev.berth.config.Declare;
 import dev.berth.config.Origin;
 import dev.berth.config.keys.Problem;
 import dev.berth.controller.DeclaredApplication;
-import dev.berth.desired.DesiredApplication.Wanted;
-import dev.berth.desired.StartRules.Line;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
+import dev.berth.desired.StartupMerge.MergeLogLine;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,19 +28,19 @@ class StartRulesTest extends DesiredRig {
   private static final Origin ORIGIN = new Origin(FILE, true, List.of());
   private static final String ANOTHER = "file://host/srv/other.yaml";
 
-  private StartRules last;
+  private StartupMerge last;
   private List<String> deleted; // by it
 
   // --- steps ---
 
   @Override
-  Wanted wanted(String says) {
+  ApplicationSpec wanted(String says) {
     String[] route = says.split("@");
-    return new Wanted(route.length > 1 ? route[1] : null, "{}", List.of(), false, says);
+    return new ApplicationSpec(route.length > 1 ? route[1] : null, "{}", List.of(), false, says);
   }
 
-  private StartRules rules(@Nullable Double capacity, String... namesAndWords) {
-    StartRules rules = new StartRules(state, Declare.CHANGED, ORIGIN, capacity);
+  private StartupMerge rules(@Nullable Double capacity, String... namesAndWords) {
+    StartupMerge rules = new StartupMerge(state, Declare.CHANGED, ORIGIN, capacity);
     all(namesAndWords).forEach(rules::says);
     return rules;
   }
@@ -50,7 +50,7 @@ class StartRulesTest extends DesiredRig {
     carryOut(rules(null, namesAndWords));
   }
 
-  private void carryOut(StartRules rules) {
+  private void carryOut(StartupMerge rules) {
     DesiredChange change = rules.change(state, 1);
     doneIfAny(change);
     last = rules;
@@ -78,7 +78,7 @@ class StartRulesTest extends DesiredRig {
   /** The one line of the last start. */
   private void said(Level level, String... parts) {
     assertThat(last.lines).hasSize(1);
-    Line line = last.lines.get(0);
+    MergeLogLine line = last.lines.get(0);
     assertThat(line.level()).as(line.text()).isEqualTo(level);
     assertThat(line.text()).contains(parts);
   }
@@ -252,7 +252,7 @@ class StartRulesTest extends DesiredRig {
   void aFileThatSaysNothingOfApplicationsDeletesNone() {
     start("a", "1");
 
-    carryOut(new StartRules(state, Declare.CHANGED, new Origin(FILE, false, List.of()), null));
+    carryOut(new StartupMerge(state, Declare.CHANGED, new Origin(FILE, false, List.of()), null));
 
     nothingIsDone();
     start();
@@ -264,7 +264,7 @@ class StartRulesTest extends DesiredRig {
   @Test
   void anEntryThatCannotBeUsedLeavesTheKeptOneAndIsLookedAtAgain() {
     start("a", "1", "b", "1");
-    StartRules rules = rules(null, "a", "2", "b", "1");
+    StartupMerge rules = rules(null, "a", "2", "b", "1");
     rules.refuse("a", "a.jar: does not exist");
 
     carryOut(rules);
@@ -282,7 +282,7 @@ class StartRulesTest extends DesiredRig {
   @Test
   void anEntryThatCannotBeUsedAndOfWhichNothingIsKeptFailsAlone() {
     start("a", "1");
-    StartRules rules = rules(null, "a", "1", "b", "1");
+    StartupMerge rules = rules(null, "a", "1", "b", "1");
     rules.refuse("b", "import_path: missing");
 
     carryOut(rules);
@@ -297,7 +297,7 @@ class StartRulesTest extends DesiredRig {
     start("a", "1", "b", "1");
     Problem problem = new Problem("shop.yaml", 1, 2, "applications[1].name", "3", "a string");
     Origin origin = new Origin(FILE, true, List.of(new Origin.Refused(null, List.of(problem))));
-    StartRules rules = new StartRules(state, Declare.CHANGED, origin, null);
+    StartupMerge rules = new StartupMerge(state, Declare.CHANGED, origin, null);
     rules.says("a", wanted("1"));
 
     carryOut(rules);
@@ -330,8 +330,8 @@ class StartRulesTest extends DesiredRig {
     start("a", "bad@/b", "c", "1@/a");
 
     runs("c", "1@/a");
-    DeclaredApplication.Failed instead = state.declared(application("a")).failed();
-    assertThat(instead).extracting(DeclaredApplication.Failed::routePrefix).isEqualTo("/b");
+    DeclaredApplication.FailedRevision instead = state.declared(application("a")).failed();
+    assertThat(instead).extracting(DeclaredApplication.FailedRevision::routePrefix).isEqualTo("/b");
   }
 
   @Test
@@ -402,7 +402,7 @@ class StartRulesTest extends DesiredRig {
   void aFileThatSaysNothingOfWhatIsServedLeavesTheCapacity() {
     startWith(50.0);
 
-    carryOut(new StartRules(state, Declare.CHANGED, new Origin(FILE, false, List.of()), null));
+    carryOut(new StartupMerge(state, Declare.CHANGED, new Origin(FILE, false, List.of()), null));
 
     nothingIsDone();
     assertThat(state.head.targetCapacity()).isEqualTo(50);
@@ -418,7 +418,7 @@ class StartRulesTest extends DesiredRig {
     ran("a");
     doneIfAny(state.delete("b"));
     rest("r", "1");
-    StartRules rules = new StartRules(state, Declare.ALL, ORIGIN, 50.0);
+    StartupMerge rules = new StartupMerge(state, Declare.ALL, ORIGIN, 50.0);
     all("a", "1", "b", "1", "c", "1").forEach(rules::says);
 
     carryOut(rules);
@@ -493,7 +493,7 @@ class StartRulesTest extends DesiredRig {
       case 0 -> doneIfAny(state.deploy(all(name, word), capacity(random), file, true, 1));
       case 1 -> doneIfAny(there == null ? null : state.delete(name));
       case 2 -> {
-        DesiredApplication.Before before = there == null ? null : there.before();
+        DesiredApplication.EarlierRevision before = there == null ? null : there.before();
         if (before != null && isFree(before.wanted().routePrefix(), name)) {
           doneIfAny(rollback(name));
         }

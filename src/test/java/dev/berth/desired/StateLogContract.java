@@ -2,7 +2,7 @@ package dev.berth.desired;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -44,7 +44,8 @@ public abstract class StateLogContract {
 
   /** A deploy of an application that says so. */
   protected static DesiredChange deploy(DesiredState on, String application, String says) {
-    Wanted wanted = new Wanted("/" + application, says(says), List.of(), true, says);
+    ApplicationSpec wanted =
+        new ApplicationSpec("/" + application, says(says), List.of(), true, says);
     return Objects.requireNonNull(on.deploy(application, wanted, null, 1));
   }
 

@@ -7,7 +7,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import dev.berth.code.DamagedFiles;
 import dev.berth.code.StartFailedException;
-import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
 import dev.berth.fakes.LogLines;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -72,8 +72,8 @@ class StateStoreTest {
     }
   }
 
-  private static Wanted wanted(String says) {
-    return new Wanted(null, "{\"says\":\"" + says + "\"}", List.of(), false, says);
+  private static ApplicationSpec wanted(String says) {
+    return new ApplicationSpec(null, "{\"says\":\"" + says + "\"}", List.of(), false, says);
   }
 
   private static DesiredChange read(StateStoreTestFiles disk) throws IOException {
@@ -143,7 +143,7 @@ class StateStoreTest {
   }
 
   private static long costOfOneChange(int applications) throws IOException {
-    Node node = new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH);
+    Node node = new Node(new StateStoreTestFiles(), StateStore.MIN_GROWTH_BYTES);
     for (int i = 0; i < applications; i++) {
       node.deploy("app" + i, "first");
     }
@@ -160,7 +160,7 @@ class StateStoreTest {
   private record History(
       StateStoreTestFiles disk, byte[] file, NavigableMap<Integer, DesiredChange> ends) {
     static History of(int changes, int applications) throws IOException {
-      Node node = new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH);
+      Node node = new Node(new StateStoreTestFiles(), StateStore.MIN_GROWTH_BYTES);
       NavigableMap<Integer, DesiredChange> ends =
           new TreeMap<>(Map.of(0, DesiredState.EMPTY.whole()));
       for (int i = 0; i < changes; i++) {
@@ -250,7 +250,7 @@ class StateStoreTest {
 
   @Test
   void aTailOfWhichAPartIsZerosIsTornAndCutOff() throws IOException {
-    Last last = Last.of(new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH));
+    Last last = Last.of(new Node(new StateStoreTestFiles(), StateStore.MIN_GROWTH_BYTES));
     for (int zeros = 1; zeros < last.file.length - last.from; zeros++) {
       int at = last.file.length - zeros;
       Node again = new Node(last.with(at, new byte[zeros], null));
@@ -272,7 +272,7 @@ class StateStoreTest {
   /** What was acknowledged may not be known: a power cut, or a file that is gone. */
   @Test
   void aHoleThatARecordFollowsIsDamageAndNoTail() throws IOException {
-    Last last = Last.of(new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH));
+    Last last = Last.of(new Node(new StateStoreTestFiles(), StateStore.MIN_GROWTH_BYTES));
     Node again = new Node(last.with(last.from - 40, new byte[30], null));
 
     assertThat(again.state.applications()).hasSize(1);
@@ -282,7 +282,7 @@ class StateStoreTest {
 
   @Test
   void aTailOfGarbageIsTornWhenNobodyWasToldOfItAndElsePutAside() throws IOException {
-    Last last = Last.of(new Node(new StateStoreTestFiles(), StateStore.LEAST_GROWTH));
+    Last last = Last.of(new Node(new StateStoreTestFiles(), StateStore.MIN_GROWTH_BYTES));
     Random random = new Random(7);
     for (int at = last.from; at < last.file.length; at += 37) {
       byte[] garbage = new byte[last.file.length - at];
@@ -528,7 +528,7 @@ class StateStoreTest {
     DesiredState state = DesiredState.EMPTY;
     try (StateStore store =
         new StateStore(
-            Objects.requireNonNull(StateStoreDisk.hold(directory)), StateStore.LEAST_GROWTH)) {
+            Objects.requireNonNull(StateStoreDisk.hold(directory)), StateStore.MIN_GROWTH_BYTES)) {
       DesiredChange change = Objects.requireNonNull(state.deploy("a", wanted("1"), null, 1));
       store.append(change, state);
       state = state.with(List.of(change));
@@ -543,7 +543,7 @@ class StateStoreTest {
     }
     StateStore again =
         new StateStore(
-            Objects.requireNonNull(StateStoreDisk.hold(directory)), StateStore.LEAST_GROWTH);
+            Objects.requireNonNull(StateStoreDisk.hold(directory)), StateStore.MIN_GROWTH_BYTES);
     again.close();
     assertThat(again.recovered.whole()).isEqualTo(state.whole());
   }
@@ -554,7 +554,7 @@ class StateStoreTest {
     Path directory = folder.resolve("state");
     Path records = folder.resolve("forced.jfr");
     try (StateStoreDisk disk = Objects.requireNonNull(StateStoreDisk.hold(directory));
-        StateStoreFiles.Output file = disk.open("state-1");
+        StateStoreFiles.StateFileOutput file = disk.open("state-1");
         Recording recording = new Recording()) {
       recording.enable("jdk.FileForce").withoutThreshold();
       recording.start();

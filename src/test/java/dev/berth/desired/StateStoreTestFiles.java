@@ -117,10 +117,10 @@ final class StateStoreTestFiles implements StateStoreFiles {
   }
 
   @Override
-  public Output open(String name) throws IOException {
+  public StateFileOutput open(String name) throws IOException {
     change();
     File file = files.computeIfAbsent(name, none -> new File());
-    return new Output() {
+    return new StateFileOutput() {
       @Override
       public void write(ByteBuffer bytes, long position) throws IOException {
         IOException failed = null;

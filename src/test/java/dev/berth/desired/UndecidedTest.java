@@ -34,7 +34,7 @@ class UndecidedTest extends ServeControlRig {
           public void proposal(DesiredChange change) throws IOException {
             if (slow) {
               late.add(change);
-              throw new Undecided("no answer within 3 s");
+              throw new CommitOutcomeUnknownException("no answer within 3 s");
             }
           }
 

@@ -73,7 +73,7 @@ class ClusterJarIT {
     try {
       here.setContextClassLoader(loader);
       Object engine = engine(loader);
-      Class<?> options = loader.loadClass("dev.berth.desired.ConsensusEngine$Options");
+      Class<?> options = loader.loadClass("dev.berth.desired.ConsensusEngine$ConsensusOptions");
       Object of =
           options.getConstructors()[0].newInstance(
               folder.resolve("s"), "prod", "n1", "127.0.0.1", port, null, "f00d");

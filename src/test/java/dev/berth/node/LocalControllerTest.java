@@ -121,7 +121,7 @@ class LocalControllerTest {
               replica -> -1,
               () -> 0,
               () -> 0,
-              Controller.SHORTEST_SILENCE_NANOS,
+              Controller.MIN_SILENCE_NANOS,
               settings -> Map.of()));
     }
 
@@ -148,7 +148,7 @@ class LocalControllerTest {
   }
 
   private Future<Void> restart(long term) throws Exception {
-    return onLoop(() -> ((ServeControl.Controls) role).restart(term));
+    return onLoop(() -> ((ServeControl.ControllerOperations) role).restart(term));
   }
 
   @Test

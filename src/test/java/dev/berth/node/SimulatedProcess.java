@@ -105,7 +105,7 @@ public final class SimulatedProcess {
       List<String> nodes,
       SimulatedDisk disk,
       Path folder,
-      ServeControl.Controls controls) {
+      ServeControl.ControllerOperations controls) {
     this.around = around;
     file = ConfigReader.read("file", folder, nodes.size() == 1 ? FILE : OF_A_CLUSTER);
     serve =

@@ -1,11 +1,11 @@
 package dev.berth.simulation;
 
+import dev.berth.desired.CommitOutcomeUnknownException;
 import dev.berth.desired.DesiredChange;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.NodeRegistry;
 import dev.berth.desired.StateLog;
 import dev.berth.desired.StateStoreRecords;
-import dev.berth.desired.Undecided;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -123,7 +123,7 @@ final class AgreedLog {
                     });
             default -> {}
           }
-          throw new Undecided("as drawn");
+          throw new CommitOutcomeUnknownException("as drawn");
         }
         commit(change);
         return state;

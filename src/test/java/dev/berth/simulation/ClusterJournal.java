@@ -34,8 +34,8 @@ final class ClusterJournal {
 
   private DesiredState written(
       String application, String entry, int replicas, LongSupplier millis) {
-    Stub<ServeControl.Controls> controls =
-        new Stub<>(ServeControl.Controls.class)
+    Stub<ServeControl.ControllerOperations> controls =
+        new Stub<>(ServeControl.ControllerOperations.class)
             .on("tell", told -> null)
             .on("jarsInUse", none -> null)
             .on("deployments", of -> Map.of("model", false))

@@ -101,7 +101,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
             });
   }
 
-  private void mayGo(ClusterNode node, NodeRegistry.Registered who) {
+  private void mayGo(ClusterNode node, NodeRegistry.RegisteredProcess who) {
     world.note("no node", node.name + " " + who);
     long befallenUntil = Math.max(node.befallenUntil, on.first().befallenUntil);
     boolean fine = world.elapsedNanos() - befallenUntil > HEALTHY_NANOS;
@@ -114,7 +114,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
   // --- replicas ---
 
   private long registration(ClusterNode node) {
-    NodeRegistry.Registered now = on.log.state().nodes().find(node.name);
+    NodeRegistry.RegisteredProcess now = on.log.state().nodes().find(node.name);
     return now == null ? -1 : now.registration();
   }
 
@@ -279,7 +279,7 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
     boolean stays =
         there.plane().host.replicas().stream()
             .anyMatch(it -> it.replicaId().equals(execution.replicaId) && !it.slots().draining());
-    NodeRegistry.Registered caller = on.log.state().nodes().find(call.at.name);
+    NodeRegistry.RegisteredProcess caller = on.log.state().nodes().find(call.at.name);
     if (stays && caller != null && call.busName.endsWith(caller.process())) {
       ended.put(call, world.elapsedNanos());
     }

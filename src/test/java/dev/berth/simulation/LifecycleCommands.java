@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * Whoever operates the instance: gives commands, and remembers what was acknowledged. What was
  * outlives every crash; of what was under way then, the first may have come to pass or not.
  */
-final class LifecycleCommands implements ServeControl.Controls {
+final class LifecycleCommands implements ServeControl.ControllerOperations {
 
   /** One application, as it is declared. */
   record Entry(String text, Map<String, Integer> scales) {}

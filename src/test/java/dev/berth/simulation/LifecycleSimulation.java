@@ -449,7 +449,7 @@ final class LifecycleSimulation {
                 own.instances().get(0)::ongoing,
                 chances::nextDouble,
                 () -> TimeUnit.NANOSECONDS.toMillis(world.elapsedNanos()),
-                Controller.SHORTEST_SILENCE_NANOS,
+                Controller.MIN_SILENCE_NANOS,
                 settings -> Map.of()));
     controller = next;
     armedNanos = Long.MAX_VALUE;

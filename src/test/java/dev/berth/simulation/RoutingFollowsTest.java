@@ -178,7 +178,7 @@ class RoutingFollowsTest {
       truth.values().stream()
           .sorted((one, other) -> one.version().compareTo(other.version()))
           .forEach(publisher()::publish);
-      publisher().recovered();
+      publisher().onRecovered();
     }
 
     void instanceStarts(String node) {

@@ -18,7 +18,7 @@ public final class RatisEngine implements ConsensusEngine {
   private static final String NO_WARNINGS = "--sun-misc-unsafe-memory-access=allow";
 
   @Override
-  public StateLog log(Options options) {
+  public StateLog log(ConsensusOptions options) {
     if (Runtime.version().feature() >= 24
         && !ManagementFactory.getRuntimeMXBean().getInputArguments().contains(NO_WARNINGS)) {
       LOG.info("the JVM warns of Unsafe in Ratis: harmless; bin/berth, or java {}", NO_WARNINGS);

@@ -1,7 +1,7 @@
 package dev.berth.cluster.ratis;
 
 import dev.berth.code.StartFailedException;
-import dev.berth.desired.ConsensusEngine.Options;
+import dev.berth.desired.ConsensusEngine.ConsensusOptions;
 import dev.berth.desired.DesiredChange;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.LogDirectory;
@@ -58,12 +58,12 @@ final class RatisLog implements StateLog {
 
   private static final String NATIVES = "-Dorg.apache.ratis.thirdparty.io.netty.native.workdir=DIR";
 
-  private final Options options;
+  private final ConsensusOptions options;
   private final ToLongFunction<LogDirectory> room; // returns the free bytes
   private @Nullable LogDirectory directory; // null unless open
   private volatile @Nullable RatisServer server; // the last leader
 
-  RatisLog(Options options, ToLongFunction<LogDirectory> room) {
+  RatisLog(ConsensusOptions options, ToLongFunction<LogDirectory> room) {
     this.options = options;
     this.room = room;
   }

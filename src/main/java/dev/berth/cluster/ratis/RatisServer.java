@@ -1,9 +1,9 @@
 package dev.berth.cluster.ratis;
 
-import dev.berth.desired.ConsensusEngine.Options;
+import dev.berth.desired.CommitOutcomeUnknownException;
+import dev.berth.desired.ConsensusEngine.ConsensusOptions;
 import dev.berth.desired.DesiredChange;
 import dev.berth.desired.DesiredState;
-import dev.berth.desired.Undecided;
 import dev.berth.net.tls.TlsMaterial;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -74,7 +74,7 @@ final class RatisServer implements AutoCloseable {
   private final ClientId proposer = ClientId.randomId();
   private long proposals;
 
-  private RatisServer(Options options, Path log) throws IOException {
+  private RatisServer(ConsensusOptions options, Path log) throws IOException {
     group = RaftGroupId.valueOf(group(options.cluster()));
     self = RaftPeerId.valueOf(options.node());
     RaftPeer peer =
@@ -101,7 +101,7 @@ final class RatisServer implements AutoCloseable {
    * @param log folder
    * @throws IOException when it does not become the leader; the server is then closed
    */
-  static RatisServer start(Options options, Path log) throws IOException {
+  static RatisServer start(ConsensusOptions options, Path log) throws IOException {
     RatisServer made = new RatisServer(options, log);
     try {
       made.server.start();
@@ -116,7 +116,7 @@ final class RatisServer implements AutoCloseable {
     }
   }
 
-  private static RaftProperties properties(Options options, Path log) {
+  private static RaftProperties properties(ConsensusOptions options, Path log) {
     RaftProperties all = new RaftProperties();
     RaftServerConfigKeys.setStorageDir(all, List.of(log.toFile()));
     RaftServerConfigKeys.setCloseThreshold(all, A_DAY);
@@ -145,7 +145,7 @@ final class RatisServer implements AutoCloseable {
     return TimeDuration.valueOf(millis, TimeUnit.MILLISECONDS);
   }
 
-  private static Parameters parameters(Options options) {
+  private static Parameters parameters(ConsensusOptions options) {
     Parameters all = new Parameters();
     if (options.tls() != null) {
       GrpcConfigKeys.TLS.setConf(all, tls(options.tls().read()));
@@ -179,8 +179,8 @@ final class RatisServer implements AutoCloseable {
    *
    * @param withinS timeout in seconds
    * @return whether the change was applied; false when it was computed on an earlier state
-   * @throws Undecided when the outcome is unknown: the timeout passed, or the server broke
-   *     meanwhile
+   * @throws CommitOutcomeUnknownException when the outcome is unknown: the timeout passed, or the
+   *     server broke meanwhile
    * @throws IOException when the change was not accepted
    */
   boolean propose(DesiredChange change, long withinS) throws IOException {
@@ -197,7 +197,7 @@ final class RatisServer implements AutoCloseable {
     } catch (ServerNotReadyException refused) {
       throw refused;
     } catch (IOException failed) {
-      throw new Undecided(String.valueOf(failed.getMessage()));
+      throw new CommitOutcomeUnknownException(String.valueOf(failed.getMessage()));
     }
   }
 

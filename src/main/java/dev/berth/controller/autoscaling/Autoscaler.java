@@ -1,6 +1,6 @@
 package dev.berth.controller.autoscaling;
 
-import dev.berth.controller.autoscaling.ScalingDecision.Reason;
+import dev.berth.controller.autoscaling.ScalingDecision.ScalingReason;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
@@ -52,7 +52,7 @@ public final class Autoscaler {
 
   private final ScalingRules rules;
   private final ScalingInputs inputs;
-  private final Fleet fleet;
+  private final ReplicaCounts fleet;
   private final long now;
   private ScalingState state;
   private double raw;
@@ -87,7 +87,7 @@ public final class Autoscaler {
   private ScalingDecision decide() {
     if (fleet.paused()) {
       state = ScalingState.NONE;
-      return keep(Reason.PAUSED);
+      return keep(ScalingReason.PAUSED);
     }
     warmUp();
     PolicyAnswer policy = inputs.policy();
@@ -95,7 +95,7 @@ public final class Autoscaler {
       return coldStart();
     }
     if (policy != null && policy.replicas() == null) {
-      return keep(Reason.POLICY);
+      return keep(ScalingReason.POLICY);
     }
     boolean panics = policy == null && panics();
     raw = policy == null ? byLoad(panics) : policy.replicas();
@@ -110,7 +110,7 @@ public final class Autoscaler {
       wanted = panics ? Math.max(bounded, fleet.target()) : state.stabilized(fleet.target());
     }
     if (rules.bounded(fleet.target()) != fleet.target()) {
-      return settle(rules.bounded(fleet.target()), Reason.BOUNDS);
+      return settle(rules.bounded(fleet.target()), ScalingReason.BOUNDS);
     }
     if (wanted > fleet.target()) {
       return up(panics, policy != null);
@@ -168,9 +168,9 @@ public final class Autoscaler {
     wanted = bounded;
     if (bounded == fleet.target()) {
       state = state.still();
-      return keep(bounded < scaled ? Reason.AT_BOUND : Reason.STARTING);
+      return keep(bounded < scaled ? ScalingReason.AT_BOUND : ScalingReason.STARTING);
     }
-    return settle(bounded, Reason.COLD_START);
+    return settle(bounded, ScalingReason.COLD_START);
   }
 
   /**
@@ -181,35 +181,38 @@ public final class Autoscaler {
     if (waits && awaits()) {
       state = state.still();
       untilNanos = state.startingNanos() + MAX_START_NANOS;
-      return keep(Reason.STARTING);
+      return keep(ScalingReason.STARTING);
     }
     long settled = waits && state.settledNanos() != NEVER ? state.settledNanos() : now;
     boolean atOnce = panics || (ofPolicy && fleet.running() == 0);
     if (delays(1, atOnce ? 0 : rules.upDelayNanos(), settled)) {
-      return keep(settled == untilNanos && settled != now ? Reason.STARTING : Reason.DELAY);
+      return keep(
+          settled == untilNanos && settled != now ? ScalingReason.STARTING : ScalingReason.DELAY);
     }
-    return settle(wanted, panics ? Reason.PANIC_UP : Reason.SCALED_UP);
+    return settle(wanted, panics ? ScalingReason.PANIC_UP : ScalingReason.SCALED_UP);
   }
 
   private ScalingDecision down(boolean panics) {
     if (panics || inputs.unknown() > 0) {
       state = state.still();
-      return keep(panics ? Reason.PANIC : Reason.UNKNOWN);
+      return keep(panics ? ScalingReason.PANIC : ScalingReason.UNKNOWN);
     }
     boolean last = fleet.target() == 1;
     wanted = last ? wanted : Math.max(1, wanted);
     if (delays(-1, last ? rules.toZeroDelayNanos() : rules.downDelayNanos(), now)) {
-      return keep(Reason.DELAY);
+      return keep(ScalingReason.DELAY);
     }
-    return fleet.rollingOut() ? keep(Reason.ROLLOUT) : settle(wanted, Reason.SCALED_DOWN);
+    return fleet.rollingOut()
+        ? keep(ScalingReason.ROLLOUT)
+        : settle(wanted, ScalingReason.SCALED_DOWN);
   }
 
   private ScalingDecision steady() {
     state = state.still();
     if (bounded != fleet.target()) {
-      return keep(Reason.STABILIZING);
+      return keep(ScalingReason.STABILIZING);
     }
-    return keep(scaled == bounded ? Reason.STEADY : Reason.AT_BOUND);
+    return keep(scaled == bounded ? ScalingReason.STEADY : ScalingReason.AT_BOUND);
   }
 
   /** Returns whether the delay of a direction still runs; a change of direction restarts it. */
@@ -223,24 +226,24 @@ public final class Autoscaler {
   }
 
   /** Changes the number of replicas; every delay restarts. */
-  private ScalingDecision settle(int replicas, Reason reason) {
+  private ScalingDecision settle(int replicas, ScalingReason reason) {
     state = state.still();
     untilNanos = now + AGAIN_NANOS;
     return decision(replicas, reason);
   }
 
-  private ScalingDecision keep(Reason reason) {
+  private ScalingDecision keep(ScalingReason reason) {
     return decision(fleet.target(), reason);
   }
 
-  private ScalingDecision decision(int replicas, Reason reason) {
+  private ScalingDecision decision(int replicas, ScalingReason reason) {
     return new ScalingDecision(
         now, inputs, raw, scaled, bounded, wanted, replicas, reason, untilNanos, state, wake());
   }
 
   /** Returns the earliest future time at which a delay or window ends. */
   private long wake() {
-    List<ScalingState.Want> wants = state.wants();
+    List<ScalingState.WantedRange> wants = state.wants();
     return LongStream.of(
             inputs.changesNanos(),
             untilNanos,

@@ -40,7 +40,7 @@ public final class HandleReports {
   static final double MAX_LOAD = 1e9;
 
   /** The reports of one instance's latest process. */
-  static final class Instance {
+  static final class ReportingInstance {
     final String name;
     boolean expected; // registered before this controller started
     boolean speaks;
@@ -52,7 +52,7 @@ public final class HandleReports {
     private final Map<DeploymentId, HandleMetricReport> handles = new HashMap<>();
     private final Map<DeploymentId, HandleMetricReport> replicas = new HashMap<>();
 
-    private Instance(String name, long nowNanos) {
+    private ReportingInstance(String name, long nowNanos) {
       this.name = name;
       sinceNanos = nowNanos;
       heardNanos = nowNanos;
@@ -82,7 +82,7 @@ public final class HandleReports {
   }
 
   public final long silentNanos;
-  private final Map<String, Instance> instances = new HashMap<>();
+  private final Map<String, ReportingInstance> instances = new HashMap<>();
 
   /**
    * Creates an empty store.
@@ -99,22 +99,22 @@ public final class HandleReports {
     names.forEach(name -> instance(name, nowNanos).expected = true);
   }
 
-  private Instance instance(String name, long nowNanos) {
-    return instances.computeIfAbsent(name, none -> new Instance(name, nowNanos));
+  private ReportingInstance instance(String name, long nowNanos) {
+    return instances.computeIfAbsent(name, none -> new ReportingInstance(name, nowNanos));
   }
 
   /** Returns the instances that are registered or have reported. */
-  Collection<Instance> instances() {
+  Collection<ReportingInstance> instances() {
     return instances.values();
   }
 
-  boolean isSilent(Instance instance, long nowNanos) {
+  boolean isSilent(ReportingInstance instance, long nowNanos) {
     return nowNanos - instance.heardNanos > silentNanos;
   }
 
   /** Records a sign of life of an instance. */
-  Instance heard(String name, long nowNanos) {
-    Instance instance = instance(name, nowNanos);
+  ReportingInstance recordContact(String name, long nowNanos) {
+    ReportingInstance instance = instance(name, nowNanos);
     if (!instance.speaks || isSilent(instance, nowNanos)) {
       instance.speaks = true;
       instance.sinceNanos = nowNanos;
@@ -131,14 +131,14 @@ public final class HandleReports {
    *     becomes silent
    */
   public boolean record(HandleMetricBatch batch, long nowNanos) {
-    Instance known = instances.get(batch.node());
+    ReportingInstance known = instances.get(batch.node());
     if (known == null ? instances.size() >= MAX_INSTANCES : known.isLate(batch)) {
       return false;
     }
     if (!batch.handles().stream().allMatch(HandleReports::canBe)) {
       return false;
     }
-    Instance instance = heard(batch.node(), nowNanos);
+    ReportingInstance instance = recordContact(batch.node(), nowNanos);
     if (instance.sequence > 0 && instance.incarnation != batch.incarnation()) {
       instance.replace(nowNanos);
     }
@@ -177,7 +177,7 @@ public final class HandleReports {
 
   /** Removes a deleted deployment. */
   public void forget(DeploymentId deployment) {
-    for (Instance each : instances.values()) {
+    for (ReportingInstance each : instances.values()) {
       each.handles.remove(deployment);
       each.replicas.remove(deployment);
     }
@@ -193,11 +193,11 @@ public final class HandleReports {
    * Returns an instance's last report of a deployment; null when it does not call the deployment.
    * The instance must have reported.
    */
-  public @Nullable HandleMetricReport said(String name, DeploymentId deployment) {
+  public @Nullable HandleMetricReport lastReport(String name, DeploymentId deployment) {
     return instances.get(name).handles.get(deployment);
   }
 
-  private Stream<Instance> telling(DeploymentId deployment) {
+  private Stream<ReportingInstance> telling(DeploymentId deployment) {
     return instances.values().stream().filter(each -> each.handles.containsKey(deployment));
   }
 

@@ -20,9 +20,9 @@ final class LoadSeries {
 
   private static final double MICROS = 1e6;
 
-  private record Point(long nanos, long micros) {}
+  private record LoadPoint(long nanos, long micros) {}
 
-  private final ArrayDeque<Point> points = new ArrayDeque<>();
+  private final ArrayDeque<LoadPoint> points = new ArrayDeque<>();
   private long latest;
   private long begin; // begin of the known load
 
@@ -42,12 +42,12 @@ final class LoadSeries {
   void change(long before, long after, long now, long window) {
     if (before != after) {
       latest += after - before;
-      Point last = points.peekLast();
+      LoadPoint last = points.peekLast();
       if (last != null && points.size() > 1 && now - last.nanos < window / MAX_POINTS) {
         points.removeLast();
-        points.addLast(new Point(last.nanos, latest));
+        points.addLast(new LoadPoint(last.nanos, latest));
       } else {
-        points.addLast(new Point(now, latest));
+        points.addLast(new LoadPoint(now, latest));
       }
     }
     forget(now - window);
@@ -71,7 +71,7 @@ final class LoadSeries {
     if (points.size() < 2) {
       return;
     }
-    Point first = points.removeFirst();
+    LoadPoint first = points.removeFirst();
     while (!points.isEmpty() && points.peekFirst().nanos - from <= 0) {
       first = points.removeFirst();
     }
@@ -101,7 +101,7 @@ final class LoadSeries {
     long most = Long.MIN_VALUE;
     long value = 0;
     long since = start;
-    for (Point point : points) {
+    for (LoadPoint point : points) {
       if (point.nanos - start > 0) {
         weighted += (double) value * (point.nanos - since);
         least = Math.min(least, value);

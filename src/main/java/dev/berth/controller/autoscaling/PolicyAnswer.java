@@ -22,12 +22,12 @@ public record PolicyAnswer(@Nullable Double replicas, @Nullable String failure) 
       return new PolicyAnswer(replicas, null);
     }
     String said = answer == null ? "null" : Double.toString(replicas);
-    return failed(
+    return ofFailure(
         "replicas: " + said + " (expected: 0 to " + AutoscalingOptions.REPLICAS_LIMIT + ")");
   }
 
   /** Returns the result of a policy that threw or timed out. */
-  public static PolicyAnswer failed(String why) {
+  public static PolicyAnswer ofFailure(String why) {
     return new PolicyAnswer(null, why);
   }
 }

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 public record PolicyReply(PolicyAnswer answer, @Nullable String state) {
 
   /** Returns the reply of a policy that threw, timed out or returned an invalid reply. */
-  public static PolicyReply failed(String why) {
-    return new PolicyReply(PolicyAnswer.failed(why), null);
+  public static PolicyReply ofFailure(String why) {
+    return new PolicyReply(PolicyAnswer.ofFailure(why), null);
   }
 }

@@ -25,13 +25,13 @@ public record ScalingDecision(
     int bounded,
     int wanted,
     int replicas,
-    Reason reason,
+    ScalingReason reason,
     long untilNanos,
     ScalingState state,
     long wakeNanos) {
 
   /** The rule that decided. */
-  public enum Reason {
+  public enum ScalingReason {
     SCALED_UP("more were wanted for upscale_delay_s"),
     SCALED_DOWN("fewer were wanted for the delay"),
     COLD_START("requests wait and no replica runs: delays do not apply"),
@@ -50,7 +50,7 @@ public record ScalingDecision(
 
     private final String sentence;
 
-    Reason(String sentence) {
+    ScalingReason(String sentence) {
       this.sentence = sentence;
     }
   }
@@ -81,8 +81,8 @@ public record ScalingDecision(
   }
 
   /** Returns the decision in a line: replicas before and after, load and reason. */
-  public String told() {
-    Fleet fleet = inputs.fleet();
+  public String summary() {
+    ReplicaCounts fleet = inputs.fleet();
     String from = changes() ? fleet.target() + " -> " : "";
     String of = "%s%d replicas, %d running, load %.1f: %s";
     return String.format(Locale.ROOT, of, from, replicas, fleet.running(), inputs.total(), why());
@@ -91,7 +91,7 @@ public record ScalingDecision(
   /** Returns the reason in a sentence, with the error of the policy. */
   public String why() {
     PolicyAnswer policy = inputs.policy();
-    boolean failed = reason == Reason.POLICY && policy != null && policy.failure() != null;
+    boolean failed = reason == ScalingReason.POLICY && policy != null && policy.failure() != null;
     return failed ? reason.sentence + ": " + policy.failure() : reason.sentence;
   }
 }

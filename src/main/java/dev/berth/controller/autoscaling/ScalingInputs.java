@@ -19,13 +19,13 @@ import org.jspecify.annotations.Nullable;
  *     never
  */
 public record ScalingInputs(
-    List<Source> sources,
+    List<LoadSource> sources,
     int instances,
     int unknown,
     double total,
     double latest,
     double panic,
-    Fleet fleet,
+    ReplicaCounts fleet,
     @Nullable PolicyAnswer policy,
     long changesNanos) {
 
@@ -40,10 +40,10 @@ public record ScalingInputs(
    * @param ageMs milliseconds since its last report, or since its registration
    * @param known freshness of the load
    */
-  public record Source(String name, double load, long ageMs, Knowledge known) {}
+  public record LoadSource(String name, double load, long ageMs, ReportFreshness known) {}
 
   /** The freshness of an instance's load. */
-  public enum Knowledge {
+  public enum ReportFreshness {
     /** The instance reports. */
     REPORTED,
     /** The instance stopped reporting: its last load can start replicas, never stop any. */

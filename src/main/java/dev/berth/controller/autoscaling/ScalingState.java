@@ -22,7 +22,7 @@ public record ScalingState(
     long warmedNanos,
     long settledNanos,
     long panicNanos,
-    List<Want> wants) {
+    List<WantedRange> wants) {
 
   /** Time of an event that has not happened. */
   static final long NEVER = Long.MIN_VALUE;
@@ -41,7 +41,7 @@ public record ScalingState(
    * @param least minimum of replicas
    * @param most maximum of replicas
    */
-  public record Want(long nanos, int least, int most) {}
+  public record WantedRange(long nanos, int least, int most) {}
 
   public ScalingState {
     wants = List.copyOf(wants);
@@ -73,21 +73,22 @@ public record ScalingState(
 
   /** Returns the state with one more wanted number, without those that have left the window. */
   ScalingState wanting(int replicas, long now, long window) {
-    List<Want> kept = new ArrayList<>(wants);
+    List<WantedRange> kept = new ArrayList<>(wants);
     kept.removeIf(want -> now - want.nanos >= window);
-    Want want = new Want(now, replicas, replicas);
+    WantedRange want = new WantedRange(now, replicas, replicas);
     if (!kept.isEmpty() && now - kept.get(kept.size() - 1).nanos < window / MAX_WANTS) {
       want = kept.remove(kept.size() - 1); // in the same part
     }
-    kept.add(new Want(want.nanos, Math.min(want.least, replicas), Math.max(want.most, replicas)));
+    kept.add(
+        new WantedRange(want.nanos, Math.min(want.least, replicas), Math.max(want.most, replicas)));
     return new ScalingState(
         direction, sinceNanos, startingNanos, warmedNanos, settledNanos, panicNanos, kept);
   }
 
   /** Returns the number nearest to the target within the range of the window. */
   int stabilized(int target) {
-    int least = wants.stream().mapToInt(Want::least).min().orElse(target);
-    int most = wants.stream().mapToInt(Want::most).max().orElse(target);
+    int least = wants.stream().mapToInt(WantedRange::least).min().orElse(target);
+    int most = wants.stream().mapToInt(WantedRange::most).max().orElse(target);
     return Math.max(least, Math.min(target, most));
   }
 }

@@ -14,9 +14,9 @@ final class JsonWriter extends RecordWriter {
   static final String TARGETS = "targets";
 
   /** A target together with its revision, which target equality ignores. */
-  private record Told(DeploymentTarget target, long revision) {}
+  private record TargetKey(DeploymentTarget target, long revision) {}
 
-  private final Map<Told, Integer> targets = new LinkedHashMap<>();
+  private final Map<TargetKey, Integer> targets = new LinkedHashMap<>();
 
   JsonObject message(Record message) {
     JsonObject json = record(message);
@@ -28,7 +28,7 @@ final class JsonWriter extends RecordWriter {
   @Override
   protected @Nullable Object value(@Nullable Object value) {
     if (value instanceof DeploymentTarget target) {
-      Integer known = targets.putIfAbsent(new Told(target, target.revision()), targets.size());
+      Integer known = targets.putIfAbsent(new TargetKey(target, target.revision()), targets.size());
       return known == null ? targets.size() - 1 : known;
     }
     return value instanceof Settings settings

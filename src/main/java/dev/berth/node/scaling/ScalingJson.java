@@ -34,7 +34,7 @@ public final class ScalingJson {
   static JsonObject of(ScalingDecision decision, long nowNanos, long nowMs) {
     JsonObject json = ServeJson.of(decision, wall(nowNanos, nowMs));
     json.getJsonObject("state").remove("wants");
-    return json.put("why", decision.why()).put("told", decision.told());
+    return json.put("why", decision.why()).put("told", decision.summary());
   }
 
   /** Returns a conversion from nano clock times to milliseconds since 1970. */

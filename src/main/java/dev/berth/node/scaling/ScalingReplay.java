@@ -6,8 +6,8 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
-import dev.berth.controller.autoscaling.Replay;
-import dev.berth.controller.autoscaling.Replay.Tick;
+import dev.berth.controller.autoscaling.AutoscalingReplay;
+import dev.berth.controller.autoscaling.AutoscalingReplay.LoadSample;
 import dev.berth.controller.autoscaling.ScalingRules;
 import dev.berth.protocol.HandleMetricReport;
 import io.vertx.core.json.JsonObject;
@@ -53,7 +53,7 @@ public final class ScalingReplay {
   private final Path file;
   // last rules by deployment id
   private final Map<JsonObject, JsonObject> rules = new LinkedHashMap<>();
-  private final List<Tick> ticks = new ArrayList<>();
+  private final List<LoadSample> ticks = new ArrayList<>();
   private final Map<String, JsonObject> known = new LinkedHashMap<>(); // last report by instance
   private int unreadable;
 
@@ -98,7 +98,8 @@ public final class ScalingReplay {
   private JsonObject outcome(JsonObject line, List<Setting> changes, Duration start) {
     long silent = TimeUnit.MILLISECONDS.toNanos(line.getLong("silent_ms"));
     int replicas = line.getInteger("replicas");
-    return ServeJson.of(Replay.run(ticks, rules(line, changes), silent, start.toNanos(), replicas));
+    return ServeJson.of(
+        AutoscalingReplay.run(ticks, rules(line, changes), silent, start.toNanos(), replicas));
   }
 
   // --- the file ---
@@ -154,7 +155,7 @@ public final class ScalingReplay {
     JsonObject handle = known.getOrDefault(node, NOTHING);
     double load = handle.getDouble("average_load");
     double reserved = handle.getDouble("average_reserved");
-    ticks.add(new Tick(atMs, node, load, reserved, handle.getBoolean("last")));
+    ticks.add(new LoadSample(atMs, node, load, reserved, handle.getBoolean("last")));
   }
 
   private JsonObject only(@Nullable String application, @Nullable String deployment) {

@@ -8,7 +8,7 @@ import dev.berth.code.StartFailedException;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.desired.ConsensusEngine;
-import dev.berth.desired.ConsensusEngine.Options;
+import dev.berth.desired.ConsensusEngine.ConsensusOptions;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.JournalLog;
 import dev.berth.desired.NodeRegistry;
@@ -44,11 +44,11 @@ class RatisLogIT extends StateLogContract {
     return folder.resolve("state");
   }
 
-  private static Options options(Path directory) {
-    return new Options(directory, "prod", "n1", "127.0.0.1", freePort(), null, "f00d");
+  private static ConsensusOptions options(Path directory) {
+    return new ConsensusOptions(directory, "prod", "n1", "127.0.0.1", freePort(), null, "f00d");
   }
 
-  private RatisLog make(Options options) {
+  private RatisLog make(ConsensusOptions options) {
     return new RatisLog(options, held -> room);
   }
 
@@ -122,13 +122,13 @@ class RatisLogIT extends StateLogContract {
     assertThat(log.directory()).isEqualTo(state());
     log.close();
 
-    log = make(new Options(state(), "prod", "n1", "127.0.0.1", freePort(), null, "beef"));
+    log = make(new ConsensusOptions(state(), "prod", "n1", "127.0.0.1", freePort(), null, "beef"));
     log.open();
     assertThat(log.state().nodes().cluster()).isEqualTo("f00d");
     refused((RatisLog) make(), "is in use by another instance");
     log.close();
     refused(
-        make(new Options(state(), "test", "n1", "127.0.0.1", freePort(), null, "beef")),
+        make(new ConsensusOptions(state(), "test", "n1", "127.0.0.1", freePort(), null, "beef")),
         "berth.cluster.name: test",
         "is the log of another");
   }
@@ -458,7 +458,9 @@ class RatisLogIT extends StateLogContract {
     Thread.UncaughtExceptionHandler handler = Thread.getDefaultUncaughtExceptionHandler();
     try (ServerSocket taken = new ServerSocket(0)) {
       refused(
-          make(new Options(state(), "prod", "n1", "127.0.0.1", taken.getLocalPort(), null, "f00d")),
+          make(
+              new ConsensusOptions(
+                  state(), "prod", "n1", "127.0.0.1", taken.getLocalPort(), null, "f00d")),
           "berth.cluster.ports.consensus: 127.0.0.1:" + taken.getLocalPort());
     }
     assertThat(Thread.getDefaultUncaughtExceptionHandler()).isSameAs(handler);

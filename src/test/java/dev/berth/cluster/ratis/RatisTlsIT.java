@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ClusterConfig;
-import dev.berth.desired.ConsensusEngine.Options;
+import dev.berth.desired.ConsensusEngine.ConsensusOptions;
 import dev.berth.desired.StateLog;
 import dev.berth.ingress.Certificates;
 import dev.berth.net.tls.TlsFiles;
@@ -54,7 +54,7 @@ class RatisTlsIT {
   }
 
   /** The groups that the server tells a client of. */
-  private List<RaftGroupId> groups(Options of, GrpcTlsConfig tls) throws IOException {
+  private List<RaftGroupId> groups(ConsensusOptions of, GrpcTlsConfig tls) throws IOException {
     RaftPeerId id = RaftPeerId.valueOf("n1");
     RaftPeer peer = RaftPeer.newBuilder().setId(id).setAddress("127.0.0.1:" + of.port()).build();
     Parameters parameters = new Parameters();
@@ -71,7 +71,7 @@ class RatisTlsIT {
     }
   }
 
-  private static StateLog log(Options options) {
+  private static StateLog log(ConsensusOptions options) {
     return new RatisEngine().log(options);
   }
 
@@ -92,7 +92,7 @@ class RatisTlsIT {
             .files();
     assertThatThrownBy(
             () ->
-                log(new Options(
+                log(new ConsensusOptions(
                         folder.resolve("state"), "prod", "n1", "127.0.0.1", 1, keyless, "f00d"))
                     .open())
         .isInstanceOf(StartFailedException.class)
@@ -105,7 +105,9 @@ class RatisTlsIT {
     int port = RatisLogIT.freePort();
     TlsFiles own = node(Certificates.authority(), "n1");
     StateLog log =
-        log(new Options(folder.resolve("state"), "prod", "n1", "127.0.0.1", port, own, "f00d"));
+        log(
+            new ConsensusOptions(
+                folder.resolve("state"), "prod", "n1", "127.0.0.1", port, own, "f00d"));
     log.open();
     try (Socket silent = new Socket("127.0.0.1", port)) {
       silent.setSoTimeout(10_000);
@@ -119,8 +121,8 @@ class RatisTlsIT {
   void controlNodesAloneAreHeard() throws Exception {
     X509Bundle authority = Certificates.authority();
     TlsFiles own = node(authority, "n1");
-    Options options =
-        new Options(
+    ConsensusOptions options =
+        new ConsensusOptions(
             folder.resolve("state"), "prod", "n1", "127.0.0.1", RatisLogIT.freePort(), own, "f00d");
     StateLog log = log(options);
     log.open();

@@ -3,7 +3,7 @@ package dev.berth.controller.autoscaling;
 import static dev.berth.controller.autoscaling.Rules.seconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.controller.autoscaling.ScalingDecision.Reason;
+import dev.berth.controller.autoscaling.ScalingDecision.ScalingReason;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -24,10 +24,10 @@ class AutoscalerTest {
 
   /** One look, after a tick. */
   private ScalingDecision look(double load, int running, int target) {
-    return look(load, Fleet.of(running, Math.max(0, target - running), target));
+    return look(load, ReplicaCounts.of(running, Math.max(0, target - running), target));
   }
 
-  private ScalingDecision look(double load, Fleet fleet) {
+  private ScalingDecision look(double load, ReplicaCounts fleet) {
     ScalingInputs inputs =
         new ScalingInputs(List.of(), 1, 0, load, load, 0, fleet, policy, Long.MAX_VALUE);
     ScalingDecision decision = Autoscaler.decide(rules, inputs, state, seconds(now));
@@ -74,7 +74,7 @@ class AutoscalerTest {
       int running,
       int target,
       int replicas,
-      Reason reason) {
+      ScalingReason reason) {
     String keys = given.replace("RATIO", "count_starting=0 downscale_delay_s=100000");
     rules = Rules.of("min_replicas=0 upscale_delay_s=0 downscale_delay_s=0 " + keys);
     policy = answer == null ? null : new PolicyAnswer(answer, null);
@@ -188,11 +188,11 @@ class AutoscalerTest {
   void aDelayRunsOnWhileTheDirectionStaysWhateverItsFigure() {
     rules = Rules.of("upscale_delay_s=3");
     for (int i = 0; i < 30; i++) {
-      assertThat(look(10 + i % 7, 1, 1).reason()).as("tick %d", i).isEqualTo(Reason.DELAY);
+      assertThat(look(10 + i % 7, 1, 1).reason()).as("tick %d", i).isEqualTo(ScalingReason.DELAY);
     }
     ScalingDecision decision = look(20, 1, 1);
     assertThat(decision.replicas()).isEqualTo(10);
-    assertThat(decision.reason()).isEqualTo(Reason.SCALED_UP);
+    assertThat(decision.reason()).isEqualTo(ScalingReason.SCALED_UP);
   }
 
   @Test
@@ -222,11 +222,11 @@ class AutoscalerTest {
   @Test
   void aRolloutMayGrowAndShrinksOnlyWhenItIsOver() {
     rules = Rules.of("upscale_delay_s=0 downscale_delay_s=1");
-    assertThat(look(20, new Fleet(5, 0, 5, false, true)).replicas()).isEqualTo(10);
+    assertThat(look(20, new ReplicaCounts(5, 0, 5, false, true)).replicas()).isEqualTo(10);
     for (int i = 0; i < 20; i++) {
-      ScalingDecision kept = look(2, new Fleet(10, 0, 10, false, true));
+      ScalingDecision kept = look(2, new ReplicaCounts(10, 0, 10, false, true));
       assertThat(kept.replicas()).isEqualTo(10);
-      assertThat(kept.reason()).isEqualTo(i < 10 ? Reason.DELAY : Reason.ROLLOUT);
+      assertThat(kept.reason()).isEqualTo(i < 10 ? ScalingReason.DELAY : ScalingReason.ROLLOUT);
     }
     assertThat(look(2, 10, 10).replicas()).as("the delay ran on meanwhile").isEqualTo(1);
   }
@@ -235,20 +235,20 @@ class AutoscalerTest {
   void whoSetsTheNumberOtherwiseIsLeftAloneAndDelaysBeginAnewAfterwards() {
     rules = Rules.of("upscale_delay_s=1");
     quiet(false, 0.9, 20, 1);
-    ScalingDecision paused = look(20, new Fleet(1, 0, 1, true, false));
-    assertThat(paused.reason()).isEqualTo(Reason.PAUSED);
+    ScalingDecision paused = look(20, new ReplicaCounts(1, 0, 1, true, false));
+    assertThat(paused.reason()).isEqualTo(ScalingReason.PAUSED);
     assertThat(paused.why()).contains("berth scale --auto");
     quiet(false, 1, 20, 1);
     assertThat(look(20, 1, 1).replicas()).isEqualTo(10);
-    ScalingDecision beyond = look(20, new Fleet(1, 0, 700, true, false));
-    assertThat(beyond.reason()).isEqualTo(Reason.PAUSED);
+    ScalingDecision beyond = look(20, new ReplicaCounts(1, 0, 700, true, false));
+    assertThat(beyond.reason()).isEqualTo(ScalingReason.PAUSED);
     assertThat(beyond.replicas()).as("beyond the bounds as it is").isEqualTo(700);
   }
 
   @Test
   void aPolicyWithoutANumberChangesNothingButAColdStartIsNoneOfItsConcern() {
     rules = Rules.of("min_replicas=0 upscale_delay_s=0");
-    policy = PolicyAnswer.failed("it threw");
+    policy = PolicyAnswer.ofFailure("it threw");
     ScalingDecision kept = look(90, 3, 3);
     assertThat(kept.replicas()).isEqualTo(3);
     assertThat(kept.why()).isEqualTo("the policy returned no number: it threw");

@@ -4,8 +4,8 @@ import static dev.berth.controller.autoscaling.Rules.seconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.spi.AutoscalingPolicy.Answer;
-import dev.berth.controller.autoscaling.ScalingDecision.Reason;
-import dev.berth.controller.autoscaling.ScalingInputs.Knowledge;
+import dev.berth.controller.autoscaling.ScalingDecision.ScalingReason;
+import dev.berth.controller.autoscaling.ScalingInputs.ReportFreshness;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntToDoubleFunction;
@@ -19,7 +19,7 @@ class ScalingTest {
   private static final double SILENT_S = 10;
 
   private HandleReports reports;
-  private Scaling scaling;
+  private DeploymentAutoscaler scaling;
   private int running;
   private int target;
   private double now;
@@ -30,7 +30,7 @@ class ScalingTest {
     running = replicas;
     target = replicas;
     reports = new HandleReports(seconds(SILENT_S));
-    scaling = new Scaling(Rules.of(rules, values), reports, 0);
+    scaling = new DeploymentAutoscaler(Rules.of(rules, values), reports, 0);
   }
 
   @BeforeEach
@@ -40,7 +40,7 @@ class ScalingTest {
 
   private void at(double time, String source, double load) {
     now = time;
-    reports.heard(source, seconds(time));
+    reports.recordContact(source, seconds(time));
     scaling.report(source, load, 0, seconds(time));
   }
 
@@ -54,7 +54,7 @@ class ScalingTest {
 
   private ScalingDecision look(double time) {
     now = time;
-    return scaling.decide(Fleet.of(running, target - running, target), null, seconds(time));
+    return scaling.decide(ReplicaCounts.of(running, target - running, target), null, seconds(time));
   }
 
   /** The only instance reports each second, and it is decided. */
@@ -79,7 +79,7 @@ class ScalingTest {
     }
     ScalingDecision kept = look(now);
     assertThat(kept.inputs().latest()).as("its last load holds").isEqualTo(20);
-    assertThat(kept.inputs().sources().get(0).known()).isEqualTo(Knowledge.SILENT);
+    assertThat(kept.inputs().sources().get(0).known()).isEqualTo(ReportFreshness.SILENT);
     assertThat(kept.inputs().sources().get(0).ageMs()).isEqualTo(3_997_000);
   }
 
@@ -103,7 +103,7 @@ class ScalingTest {
       ScalingDecision decision = decide(i);
       assertThat(decision.replicas()).as("at %d s", i).isEqualTo(i < 90 ? 10 : 2);
       if (i >= 16 && i < 60) {
-        assertThat(decision.reason()).isEqualTo(Reason.UNKNOWN);
+        assertThat(decision.reason()).isEqualTo(ScalingReason.UNKNOWN);
       }
     }
   }
@@ -114,7 +114,7 @@ class ScalingTest {
     at(0, "n1", 2);
     decide(0);
     at(25, "n1", 2);
-    assertThat(decide(31).reason()).isEqualTo(Reason.DELAY);
+    assertThat(decide(31).reason()).isEqualTo(ScalingReason.DELAY);
     assertThat(decide(54).changes()).isFalse();
   }
 
@@ -159,8 +159,8 @@ class ScalingTest {
     assertThat(decide(0.5).replicas()).isEqualTo(10);
     at(1, "n1", 0);
     ScalingDecision half = decide(2);
-    assertThat(half.reason()).isEqualTo(Reason.UNKNOWN);
-    assertThat(half.inputs().sources().get(0).known()).isEqualTo(Knowledge.UNHEARD);
+    assertThat(half.reason()).isEqualTo(ScalingReason.UNKNOWN);
+    assertThat(half.inputs().sources().get(0).known()).isEqualTo(ReportFreshness.UNHEARD);
     assertThat(half.wakeNanos()).isEqualTo(Long.MAX_VALUE);
     at(3, "n2", 4);
     assertThat(decide(3).replicas()).isEqualTo(2);
@@ -175,7 +175,7 @@ class ScalingTest {
     for (int i = 1; i <= 90; i++) {
       at(i, "n1", 2);
       if (speaks) {
-        reports.heard("n2", seconds(i));
+        reports.recordContact("n2", seconds(i));
       }
       assertThat(decide(i).replicas()).as("at %d s", i).isEqualTo(speaks && i > 30 ? 1 : 10);
     }
@@ -186,7 +186,7 @@ class ScalingTest {
     given(4, "downscale_delay_s=5");
     at(0, "n1", 2);
     for (int i = 1; i < 60; i++) {
-      reports.heard("n1", seconds(i));
+      reports.recordContact("n1", seconds(i));
       decide(i);
     }
     assertThat(running).as("it was never silent").isEqualTo(1);
@@ -196,7 +196,7 @@ class ScalingTest {
   void heldSlotsAreLoadUnlessTheKeySaysRaysWay() {
     for (int counted = 0; counted < 2; counted++) {
       given(1, "count_reserved=%s", counted);
-      reports.heard("n1", 0);
+      reports.recordContact("n1", 0);
       scaling.report("n1", 20, 12, 0);
       assertThat(look(1).inputs().total()).isEqualTo(counted == 1 ? 20 : 8);
     }
@@ -228,7 +228,7 @@ class ScalingTest {
     long bound = TimeUnit.NANOSECONDS.toSeconds(Autoscaler.MAX_START_NANOS);
     for (int i = 0; i < bound; i++) {
       at(i, "n1", 40);
-      assertThat(look(i).reason()).isEqualTo(Reason.STARTING);
+      assertThat(look(i).reason()).isEqualTo(ScalingReason.STARTING);
     }
     look(bound);
     assertThat(look(bound + 5).replicas()).isEqualTo(20);
@@ -260,7 +260,9 @@ class ScalingTest {
     eachSecond(200, 300, i -> 4);
     assertThat(running).isEqualTo(2);
     at(300, "n1", 20);
-    assertThat(decide(302).reason()).as("up only to the lowest").isEqualTo(Reason.STABILIZING);
+    assertThat(decide(302).reason())
+        .as("up only to the lowest")
+        .isEqualTo(ScalingReason.STABILIZING);
     for (int i = 303; i < 370; i++) {
       decide(i);
     }
@@ -280,7 +282,7 @@ class ScalingTest {
       } else if (i > 85 && ended == 0 && decision.changes()) {
         ended = i;
       } else if (i > 85 && ended == 0) {
-        assertThat(decision.reason()).isEqualTo(Reason.PANIC);
+        assertThat(decision.reason()).isEqualTo(ScalingReason.PANIC);
       }
     }
     assertThat(ended).as("a look-back window after it began").isBetween(130.0, 140.0);
@@ -294,9 +296,9 @@ class ScalingTest {
     eachSecond(0, 1000, i -> 4);
     assertThat(scaling.decisions())
         .extracting(ScalingDecision::reason)
-        .containsExactly(Reason.STEADY, Reason.SCALED_UP, Reason.DELAY);
+        .containsExactly(ScalingReason.STEADY, ScalingReason.SCALED_UP, ScalingReason.DELAY);
     eachSecond(1000, 20_000, i -> i / 50 % 2 == 0 ? 4 : 40);
-    assertThat(scaling.decisions()).hasSize(Scaling.MAX_DECISIONS);
+    assertThat(scaling.decisions()).hasSize(DeploymentAutoscaler.MAX_DECISIONS);
     assertThat(scaling.decisions().get(0).atNanos())
         .isGreaterThan(scaling.decisions().get(1).atNanos());
   }
@@ -322,11 +324,11 @@ class ScalingTest {
   @ValueSource(doubles = {-1, -0.1, 10_001, Double.NaN, Double.POSITIVE_INFINITY})
   void aNonsenseAnswerChangesNothingAndIsKept(double replicas) {
     PolicyAnswer answer = PolicyAnswer.of(Answer.of(replicas));
-    ScalingDecision kept = scaling.decide(Fleet.of(3, 0, 3), answer, 0);
+    ScalingDecision kept = scaling.decide(ReplicaCounts.of(3, 0, 3), answer, 0);
     assertThat(kept.replicas()).isEqualTo(3);
     assertThat(kept.why()).contains("replicas: " + replicas + " (expected: 0 to 10000)");
-    scaling.decide(Fleet.of(3, 0, 3), PolicyAnswer.of(null), 1);
-    scaling.decide(Fleet.of(3, 0, 3), PolicyAnswer.NOTHING, 2);
+    scaling.decide(ReplicaCounts.of(3, 0, 3), PolicyAnswer.of(null), 1);
+    scaling.decide(ReplicaCounts.of(3, 0, 3), PolicyAnswer.NOTHING, 2);
     assertThat(scaling.decisions()).hasSize(1);
   }
 }

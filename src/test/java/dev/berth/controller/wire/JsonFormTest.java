@@ -258,7 +258,7 @@ class JsonFormTest {
 
   @Test
   void whatIsForTheControllersOwnInstanceStaysThere() {
-    PolicySource.Scope scope = new PolicySource.Scope("app", null);
+    PolicySource.PolicyScope scope = new PolicySource.PolicyScope("app", null);
     Command ask = new AskPolicy(EPOCH, new PolicySource(scope, "b", traffic()), List.of());
     assertThat(JsonForm.COMMANDS.kinds().contains(ask.getClass())).isFalse();
     assertThatThrownBy(() -> JsonForm.COMMANDS.encode(ask))

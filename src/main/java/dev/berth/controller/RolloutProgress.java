@@ -19,10 +19,10 @@ import org.jspecify.annotations.Nullable;
  * @param frozen whether the wanted version has failed: it is not started again until the next
  *     deploy
  */
-record Progress(
-    Standing standing,
+record RolloutProgress(
+    DeploymentCondition standing,
     @Nullable DeploymentTarget complete,
-    @Nullable Trial trial,
+    @Nullable RolloutTrial trial,
     boolean proven,
     int failures,
     boolean frozen,
@@ -32,17 +32,17 @@ record Progress(
    * The watch period of a version whose replicas all run. A version may start well and fail its
    * checks a little later; without a trial the previous version would be removed by then.
    */
-  record Trial(DeploymentTarget target, long endsNanos) {
+  record RolloutTrial(DeploymentTarget target, long endsNanos) {
     /** Length of a trial in health check periods: one more than a failure takes. */
     static final int PERIODS = 4;
 
-    static final long SHORTEST_NANOS = TimeUnit.SECONDS.toNanos(10);
-    static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(60);
+    static final long MIN_DURATION_NANOS = TimeUnit.SECONDS.toNanos(10);
+    static final long MAX_DURATION_NANOS = TimeUnit.SECONDS.toNanos(60);
 
-    static Trial of(DeploymentTarget target, long nowNanos) {
+    static RolloutTrial of(DeploymentTarget target, long nowNanos) {
       Duration period = target.settings().get(DeploymentConfig.HEALTH_CHECK_PERIOD_S);
-      long lasts = Math.max(SHORTEST_NANOS, period.multipliedBy(PERIODS).toNanos());
-      return new Trial(target, nowNanos + Math.min(LONGEST_NANOS, lasts));
+      long lasts = Math.max(MIN_DURATION_NANOS, period.multipliedBy(PERIODS).toNanos());
+      return new RolloutTrial(target, nowNanos + Math.min(MAX_DURATION_NANOS, lasts));
     }
 
     boolean isOver(long nowNanos) {
@@ -54,7 +54,7 @@ record Progress(
   static final int START_FAILURES_PER_REPLICA = 3;
 
   /** The kind of a replica's failure. */
-  enum Failure {
+  enum ReplicaFailure {
     /** The replica did not start. */
     START("failed to start", StatusTrigger.REPLICA_STARTUP_FAILED),
     /** The running replica refused a configuration. */
@@ -65,14 +65,14 @@ record Progress(
     private final String did;
     private final StatusTrigger trigger;
 
-    Failure(String did, StatusTrigger trigger) {
+    ReplicaFailure(String did, StatusTrigger trigger) {
       this.did = did;
       this.trigger = trigger;
     }
   }
 
-  static final Progress FIRST =
-      new Progress(Standing.UPDATING, null, null, false, 0, false, Backoff.NONE);
+  static final RolloutProgress FIRST =
+      new RolloutProgress(DeploymentCondition.UPDATING, null, null, false, 0, false, Backoff.NONE);
 
   /**
    * Returns the failures of an incomplete version that make it fail: three for each replica that is
@@ -116,17 +116,18 @@ record Progress(
    *
    * @param deployed whether it was deployed; false when only the number of replicas was set
    */
-  Progress retarget(DeploymentTarget before, DeploymentTarget after, boolean deployed) {
+  RolloutProgress retarget(DeploymentTarget before, DeploymentTarget after, boolean deployed) {
     boolean other = !before.version().equals(after.version());
     boolean anew = deployed || isAtZero(after);
     if (other || (anew && frozen)) {
       DeploymentTarget kept = other && complete == null && proven ? before : complete;
-      return new Progress(Standing.UPDATING, kept, null, isComplete(after), 0, false, Backoff.NONE);
+      return new RolloutProgress(
+          DeploymentCondition.UPDATING, kept, null, isComplete(after), 0, false, Backoff.NONE);
     }
     int fewer = before.settings().get(DeploymentConfig.NUM_REPLICAS);
     int more = after.settings().get(DeploymentConfig.NUM_REPLICAS);
     if (!DeploymentConfig.withReplicas(before.settings(), more).equals(after.settings())) {
-      return with(Standing.UPDATING);
+      return with(DeploymentCondition.UPDATING);
     }
     if (fewer == more) {
       return this;
@@ -135,28 +136,29 @@ record Progress(
   }
 
   /** Returns the progress with the target that was complete under an earlier controller. */
-  Progress recalled(DeploymentTarget before, DeploymentTarget target) {
+  RolloutProgress recalled(DeploymentTarget before, DeploymentTarget target) {
     boolean same = before.version().equals(target.version());
-    return new Progress(standing, before, trial, proven || same, failures, frozen, backoff);
+    return new RolloutProgress(standing, before, trial, proven || same, failures, frozen, backoff);
   }
 
   /**
    * Returns the progress of a deleted deployment: it has no fallback, so its builds may be
    * discarded.
    */
-  Progress deleted() {
-    return new Progress(Standing.DELETING, null, null, proven, failures, frozen, backoff);
+  RolloutProgress deleted() {
+    return new RolloutProgress(
+        DeploymentCondition.DELETING, null, null, proven, failures, frozen, backoff);
   }
 
   /** Returns the progress after a replica of the target, or of an earlier one, has started. */
-  Progress started(DeploymentTarget runs, DeploymentTarget target, boolean othersServe) {
+  RolloutProgress afterStart(DeploymentTarget runs, DeploymentTarget target, boolean othersServe) {
     if (!runs.version().equals(target.version())) {
       return complete == null ? recalled(runs, target) : this;
     }
     // Some replicas of a first version may fail for good while a slow one still starts: then it
     // continues.
     boolean stillFrozen = frozen && (othersServe || hasFallback(target));
-    return new Progress(
+    return new RolloutProgress(
         standing, complete, trial, true, isComplete(target) ? 0 : failures, stillFrozen, backoff);
   }
 
@@ -167,37 +169,37 @@ record Progress(
    * @param othersServe whether replicas of other versions are active
    * @param chance random number from 0 to 1, for the wait
    */
-  Progress failed(
-      Failure how,
+  RolloutProgress afterFailure(
+      ReplicaFailure how,
       DeploymentVersion version,
       DeploymentTarget target,
       boolean othersServe,
       String reason,
       long nowNanos,
       double chance) {
-    Backoff next = backoff.after(how != Failure.START, nowNanos, chance);
+    Backoff next = backoff.after(how != ReplicaFailure.START, nowNanos, chance);
     if (frozen || !version.equals(target.version())) {
-      return new Progress(standing, complete, trial, proven, failures, frozen, next);
+      return new RolloutProgress(standing, complete, trial, proven, failures, frozen, next);
     }
     int count = failures + 1;
     boolean rollout = !isComplete(target) && (othersServe || hasFallback(target));
     boolean tooOften = count >= threshold(target, rollout);
     boolean freezes = tooOften && (rollout || (!proven && !isComplete(target)));
-    Standing now = standing;
+    DeploymentCondition now = standing;
     if (freezes) {
-      now = Standing.givenUp(how.trigger, givenUp(how, count, target, rollout, reason));
-    } else if (how == Failure.HEALTH) {
+      now = DeploymentCondition.givenUp(how.trigger, givenUp(how, count, target, rollout, reason));
+    } else if (how == ReplicaFailure.HEALTH) {
       now = now.failing(how.trigger, "a replica failed and is replaced: " + reason);
     } else if (tooOften && isComplete(target)) {
       now =
           now.failing(
               how.trigger, "a replica failed to start " + count + " times, retrying: " + reason);
     }
-    return new Progress(now, complete, null, proven, count, freezes, next);
+    return new RolloutProgress(now, complete, null, proven, count, freezes, next);
   }
 
   private static String givenUp(
-      Failure how, int count, DeploymentTarget target, boolean rollout, String reason) {
+      ReplicaFailure how, int count, DeploymentTarget target, boolean rollout, String reason) {
     String failures = count == 1 ? " failure" : " failures";
     String then = rollout ? "; its rollout is frozen and the previous version serves" : "";
     return "version %s %s, %s%s%s: %s"
@@ -219,24 +221,24 @@ record Progress(
    * starts its trial first. A target of zero replicas proves nothing: the earlier one stays its
    * fallback.
    */
-  Progress completed(DeploymentTarget target, long nowNanos) {
+  RolloutProgress completed(DeploymentTarget target, long nowNanos) {
     if (isComplete(target)) {
-      return new Progress(standing, target, null, proven, failures, false, backoff);
+      return new RolloutProgress(standing, target, null, proven, failures, false, backoff);
     }
     if (isAtZero(target)) {
-      return new Progress(standing, complete, null, proven, 0, frozen, backoff);
+      return new RolloutProgress(standing, complete, null, proven, 0, frozen, backoff);
     }
-    Trial now = trial;
+    RolloutTrial now = trial;
     if (complete != null && (now == null || !now.target().version().equals(target.version()))) {
-      now = Trial.of(target, nowNanos);
+      now = RolloutTrial.of(target, nowNanos);
     }
     if (complete != null && now != null && !now.isOver(nowNanos)) {
-      return new Progress(standing, complete, now, proven, failures, frozen, backoff);
+      return new RolloutProgress(standing, complete, now, proven, failures, frozen, backoff);
     }
-    return new Progress(standing, target, null, proven, 0, false, backoff);
+    return new RolloutProgress(standing, target, null, proven, 0, false, backoff);
   }
 
-  Progress with(Standing other) {
-    return new Progress(other, complete, trial, proven, failures, frozen, backoff);
+  RolloutProgress with(DeploymentCondition other) {
+    return new RolloutProgress(other, complete, trial, proven, failures, frozen, backoff);
   }
 }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * write starts, only the last is written. At most one write is queued. Failed notes wait until
  * another command is persisted. Confined to the control loop.
  */
-final class LatestNotes<K, V extends @Nullable Object> {
+final class CoalescingWriter<K, V extends @Nullable Object> {
   private final CommandQueue queue;
   private final Function<Map<K, V>, Future<Boolean>> note;
   private Map<K, V> waiting = new LinkedHashMap<>();
@@ -21,7 +21,7 @@ final class LatestNotes<K, V extends @Nullable Object> {
   /**
    * @param note starts to write the notes; its result is whether they were persisted
    */
-  LatestNotes(CommandQueue queue, Function<Map<K, V>, Future<Boolean>> note) {
+  CoalescingWriter(CommandQueue queue, Function<Map<K, V>, Future<Boolean>> note) {
     this.queue = queue;
     this.note = note;
   }
@@ -38,11 +38,11 @@ final class LatestNotes<K, V extends @Nullable Object> {
   void again() {
     if (!waiting.isEmpty() && !queued) {
       queued = true;
-      queue.addAnyway(0, this::taken).onComplete(ended -> writing = false);
+      queue.addAnyway(0, this::flush).onComplete(ended -> writing = false);
     }
   }
 
-  private Future<Boolean> taken() {
+  private Future<Boolean> flush() {
     Map<K, V> taken = waiting;
     waiting = new LinkedHashMap<>();
     queued = false;

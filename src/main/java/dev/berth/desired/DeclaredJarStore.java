@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
  * The jars of all declared applications. They are stored beside the log once it is persisted, and
  * until then in a directory that is removed with the process.
  */
-final class KeptJars extends JarRepository {
-  private static final Logger LOG = LoggerFactory.getLogger(KeptJars.class);
+final class DeclaredJarStore extends JarRepository {
+  private static final Logger LOG = LoggerFactory.getLogger(DeclaredJarStore.class);
 
   private final StateLog log;
   // needed jars that are missing or damaged
@@ -35,7 +35,7 @@ final class KeptJars extends JarRepository {
    * @param nowMs milliseconds since 1970
    * @param maxBytes maximum size of all stored copies; {@link #MAX_BYTES}
    */
-  KeptJars(StateLog log, TimeOfDay nowMs, long maxBytes) {
+  DeclaredJarStore(StateLog log, TimeOfDay nowMs, long maxBytes) {
     super(nowMs, nowMs::steadyMs, maxBytes);
     this.log = log;
   }
@@ -70,7 +70,7 @@ final class KeptJars extends JarRepository {
   }
 
   /** Returns a copy as {@link #find}; an unreadable jar counts as missing. */
-  @Nullable Path kept(String digest) {
+  @Nullable Path findQuietly(String digest) {
     try {
       return find(digest);
     } catch (IOException unreadable) {
@@ -113,7 +113,7 @@ final class KeptJars extends JarRepository {
   }
 
   /** Returns needed jars whose copies are missing or damaged. Thread-safe. */
-  Set<Jar> lost() {
+  Set<Jar> lostJars() {
     if (!lost.isEmpty()) {
       lost.retainAll(needed()); // a deploy or delete may have ended the need
     }

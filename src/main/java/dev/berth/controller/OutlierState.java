@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
  * @param out whether it was found failing and has not succeeded since
  * @param untilNanos end of the last exclusion
  */
-record Suspicion(int times, boolean out, long untilNanos) {
+record OutlierState(int times, boolean out, long untilNanos) {
   /** Exclusion in nanoseconds for each recent time. */
   static final long BASE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
@@ -21,20 +21,20 @@ record Suspicion(int times, boolean out, long untilNanos) {
   /** Probation in nanoseconds after an exclusion; afterwards earlier exclusions are forgotten. */
   static final long PROBATION_NANOS = TimeUnit.SECONDS.toNanos(300);
 
-  static final Suspicion NONE = new Suspicion(0, false, 0);
+  static final OutlierState NONE = new OutlierState(0, false, 0);
 
-  Suspicion suspected(long nowNanos) {
+  OutlierState suspected(long nowNanos) {
     if (isOut(nowNanos)) {
       return this;
     }
     boolean probation = times > 0 && nowNanos - untilNanos < PROBATION_NANOS;
     int count = probation ? times + 1 : 1;
-    return new Suspicion(count, true, nowNanos + Math.min(MAX_NANOS, count * BASE_NANOS));
+    return new OutlierState(count, true, nowNanos + Math.min(MAX_NANOS, count * BASE_NANOS));
   }
 
   /** Returns the state after the replica succeeded again. */
-  Suspicion cleared(long nowNanos) {
-    return isOut(nowNanos) ? new Suspicion(times, false, nowNanos) : this;
+  OutlierState cleared(long nowNanos) {
+    return isOut(nowNanos) ? new OutlierState(times, false, nowNanos) : this;
   }
 
   boolean isOut(long nowNanos) {

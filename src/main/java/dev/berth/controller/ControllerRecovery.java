@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
  * <p>Source: Ray Serve's recovery, with its time limit. In a cluster, where membership reports lost
  * instances, the wait has no time limit.
  */
-final class Recovery {
+final class ControllerRecovery {
   /** Maximum wait in nanoseconds: a later inventory may never come. */
   static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(10);
 
@@ -34,9 +34,11 @@ final class Recovery {
    * @param builds of all found replicas and targets, also on nodes lost since: the claiming
    *     application discards them
    */
-  record Unclaimed(List<Found> replicas, List<DeploymentTarget> complete, Set<String> builds) {}
+  record UnclaimedApplication(
+      List<Found> replicas, List<DeploymentTarget> complete, Set<String> builds) {}
 
-  private final Map<String, Unclaimed> unclaimed = new LinkedHashMap<>(); // by application
+  private final Map<String, UnclaimedApplication> unclaimed =
+      new LinkedHashMap<>(); // by application
   // by replica id, until claimed
   private final Map<String, Map<Class<?>, OfReplica>> since = new HashMap<>();
   private long untilNanos = Long.MAX_VALUE;
@@ -50,7 +52,7 @@ final class Recovery {
 
   /**
    * Removes the time limit: each instance will either send its inventory or be removed by {@link
-   * #gone}.
+   * #onNodeRemoved}.
    */
   void waitForAll() {
     if (isBounded) {
@@ -95,7 +97,7 @@ final class Recovery {
   }
 
   /** Removes an instance and its inventory. */
-  void gone(String node, long nowNanos) {
+  void onNodeRemoved(String node, long nowNanos) {
     begun.remove(node);
     told.remove(node);
     awaited.remove(node);
@@ -104,7 +106,7 @@ final class Recovery {
   }
 
   private void drop(String node) {
-    for (Unclaimed of : unclaimed.values()) {
+    for (UnclaimedApplication of : unclaimed.values()) {
       List<Found> its =
           of.replicas.stream().filter(it -> it.info().address().node().equals(node)).toList();
       of.replicas.removeAll(its);
@@ -119,11 +121,12 @@ final class Recovery {
     }
   }
 
-  private Unclaimed of(DeploymentTarget target) {
-    Unclaimed its =
+  private UnclaimedApplication of(DeploymentTarget target) {
+    UnclaimedApplication its =
         unclaimed.computeIfAbsent(
             target.id().application(),
-            name -> new Unclaimed(new ArrayList<>(), new ArrayList<>(), new HashSet<>()));
+            name ->
+                new UnclaimedApplication(new ArrayList<>(), new ArrayList<>(), new HashSet<>()));
     its.builds.add(target.build());
     return its;
   }
@@ -155,9 +158,9 @@ final class Recovery {
   }
 
   /** Returns and removes the findings of an application; the caller owns them. */
-  Unclaimed claim(String application) {
-    Unclaimed found = unclaimed.remove(application);
-    return found == null ? new Unclaimed(List.of(), List.of(), Set.of()) : found;
+  UnclaimedApplication claim(String application) {
+    UnclaimedApplication found = unclaimed.remove(application);
+    return found == null ? new UnclaimedApplication(List.of(), List.of(), Set.of()) : found;
   }
 
   /** Returns the names of applications with unclaimed findings. */

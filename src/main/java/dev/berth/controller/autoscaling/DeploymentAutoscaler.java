@@ -1,9 +1,9 @@
 package dev.berth.controller.autoscaling;
 
 import dev.berth.config.AutoscalingOptions.Aggregation;
-import dev.berth.controller.autoscaling.HandleReports.Instance;
-import dev.berth.controller.autoscaling.ScalingInputs.Knowledge;
-import dev.berth.controller.autoscaling.ScalingInputs.Source;
+import dev.berth.controller.autoscaling.HandleReports.ReportingInstance;
+import dev.berth.controller.autoscaling.ScalingInputs.LoadSource;
+import dev.berth.controller.autoscaling.ScalingInputs.ReportFreshness;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * instance counts as unknown until it has reported the deployment, or has reported others for one
  * look-back window. An instance that does not call the deployment never reports it.
  */
-public final class Scaling {
+public final class DeploymentAutoscaler {
   /** Maximum number of recorded decisions: those with a change of the number or of the reason. */
   public static final int MAX_DECISIONS = 100;
 
@@ -50,7 +50,7 @@ public final class Scaling {
   /**
    * @param reports contains the last report time of each instance
    */
-  public Scaling(ScalingRules rules, HandleReports reports, long nowNanos) {
+  public DeploymentAutoscaler(ScalingRules rules, HandleReports reports, long nowNanos) {
     this.rules = rules;
     this.reports = reports;
     this.series = new LoadSeries(nowNanos);
@@ -86,7 +86,7 @@ public final class Scaling {
    * Removes the load of a lost instance. Its callers may call elsewhere next, so for one look-back
    * window its load is unknown.
    */
-  public void lost(String source, long nowNanos) {
+  public void onInstanceLost(String source, long nowNanos) {
     if (loads.containsKey(source)) {
       end(source, nowNanos);
       lost.put(source, nowNanos);
@@ -97,7 +97,7 @@ public final class Scaling {
    * Records an instance that was lost before its first report; its load is unknown for one
    * look-back window.
    */
-  public void unheard(String source, long lostNanos) {
+  public void recordUnreportedLoss(String source, long lostNanos) {
     lost.put(source, lostNanos);
   }
 
@@ -116,16 +116,17 @@ public final class Scaling {
    * Returns the knowledge about an instance's load. The return of a silent instance restarts the
    * window.
    */
-  private Knowledge known(Instance instance, boolean reported, long nowNanos) {
+  private ReportFreshness updateFreshness(
+      ReportingInstance instance, boolean reported, long nowNanos) {
     if (!reported) {
       boolean told = instance.speaks && nowNanos - instance.sinceNanos >= rules.lookBackNanos();
-      return told || !instance.expected ? Knowledge.REPORTED : Knowledge.UNHEARD;
+      return told || !instance.expected ? ReportFreshness.REPORTED : ReportFreshness.UNHEARD;
     }
     series.restart(instance.sinceNanos);
     if (state.direction() < 0 && instance.sinceNanos - state.sinceNanos() > 0) {
       state = state.still(); // also without a decision meanwhile
     }
-    return reports.isSilent(instance, nowNanos) ? Knowledge.SILENT : Knowledge.REPORTED;
+    return reports.isSilent(instance, nowNanos) ? ReportFreshness.SILENT : ReportFreshness.REPORTED;
   }
 
   // --- decisions ---
@@ -135,7 +136,7 @@ public final class Scaling {
    *
    * @param policy reply of a user-defined policy; null without one
    */
-  public ScalingDecision decide(Fleet fleet, @Nullable PolicyAnswer policy, long nowNanos) {
+  public ScalingDecision decide(ReplicaCounts fleet, @Nullable PolicyAnswer policy, long nowNanos) {
     ScalingDecision decision = look(fleet, policy, nowNanos);
     state = decision.state();
     ScalingDecision before = last;
@@ -150,27 +151,27 @@ public final class Scaling {
   }
 
   /** Returns the decision that would be made now, without recording it. */
-  public ScalingDecision look(Fleet fleet, @Nullable PolicyAnswer policy, long nowNanos) {
+  public ScalingDecision look(ReplicaCounts fleet, @Nullable PolicyAnswer policy, long nowNanos) {
     return Autoscaler.decide(rules, inputs(fleet, policy, nowNanos), state, nowNanos);
   }
 
   /** Returns the inputs of a decision made now, from which the context of a policy is built. */
-  public ScalingInputs inputs(Fleet fleet, @Nullable PolicyAnswer policy, long nowNanos) {
-    List<Source> all = new ArrayList<>();
+  public ScalingInputs inputs(ReplicaCounts fleet, @Nullable PolicyAnswer policy, long nowNanos) {
+    List<LoadSource> all = new ArrayList<>();
     long changes = Long.MAX_VALUE;
     int unknown = 0;
-    for (Instance instance : reports.instances()) {
+    for (ReportingInstance instance : reports.instances()) {
       Long micros = loads.get(instance.name);
-      Knowledge known = known(instance, micros != null, nowNanos);
-      if (micros == null && known == Knowledge.REPORTED) {
+      ReportFreshness known = updateFreshness(instance, micros != null, nowNanos);
+      if (micros == null && known == ReportFreshness.REPORTED) {
         continue; // it does not call the deployment
       }
       if (micros == null && instance.speaks) {
         changes = Math.min(changes, instance.sinceNanos + rules.lookBackNanos());
       }
-      unknown += known == Knowledge.REPORTED ? 0 : 1;
+      unknown += known == ReportFreshness.REPORTED ? 0 : 1;
       double load = LoadSeries.load(micros == null ? 0 : micros);
-      all.add(new Source(instance.name, load, instance.ageMs(nowNanos), known));
+      all.add(new LoadSource(instance.name, load, instance.ageMs(nowNanos), known));
     }
     long from = nowNanos - rules.lookBackNanos();
     lost.values().removeIf(at -> at - from <= 0);
@@ -178,7 +179,7 @@ public final class Scaling {
       unknown++;
       changes = Math.min(changes, each.getValue() + rules.lookBackNanos());
       long ageMs = TimeUnit.NANOSECONDS.toMillis(nowNanos - each.getValue());
-      all.add(new Source(each.getKey(), 0, ageMs, Knowledge.SILENT));
+      all.add(new LoadSource(each.getKey(), 0, ageMs, ReportFreshness.SILENT));
     }
     long warmed = state.warmedNanos();
     boolean later = rules.countStarting() && warmed != ScalingState.NEVER && warmed - from > 0;
@@ -187,9 +188,9 @@ public final class Scaling {
       changes = Math.min(changes, nowNanos + look);
     }
     all.sort(
-        Comparator.comparing((Source source) -> source.known() == Knowledge.REPORTED)
-            .thenComparing(Comparator.comparingDouble(Source::load).reversed())
-            .thenComparing(Source::name));
+        Comparator.comparing((LoadSource source) -> source.known() == ReportFreshness.REPORTED)
+            .thenComparing(Comparator.comparingDouble(LoadSource::load).reversed())
+            .thenComparing(LoadSource::name));
     return new ScalingInputs(
         all.subList(0, Math.min(all.size(), ScalingInputs.MAX_SOURCES)),
         all.size(),
@@ -217,7 +218,7 @@ public final class Scaling {
     return decisions.stream()
         .filter(ScalingDecision::changes)
         .findFirst()
-        .map(ScalingDecision::told)
+        .map(ScalingDecision::summary)
         .orElse("");
   }
 

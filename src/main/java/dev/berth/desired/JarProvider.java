@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param caughtUp applies changes committed beside the commands, such as revisions removed for a
  *     jar
  */
-public record SharedJars(
+public record JarProvider(
     CommandQueue queue,
     JarRepository jars,
     Supplier<@Nullable Set<Path>> running,
@@ -36,7 +36,7 @@ public record SharedJars(
    * @param offLoop may block
    * @param nowMs milliseconds since 1970
    */
-  public static SharedJars fetched(
+  public static JarProvider fetched(
       Path directory,
       Executor offLoop,
       LoopExecutor control,
@@ -44,7 +44,7 @@ public record SharedJars(
       TimeOfDay nowMs) {
     JarRepository jars = new JarRepository(nowMs, nowMs::steadyMs, JarRepository.MAX_BYTES);
     jars.keepIn(directory);
-    return new SharedJars(
+    return new JarProvider(
         new CommandQueue(offLoop, control), jars, running, Future::succeededFuture);
   }
 

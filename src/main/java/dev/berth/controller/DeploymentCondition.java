@@ -11,24 +11,24 @@ import dev.berth.view.StatusTrigger;
  *
  * @param message reason, for people, one line; may be empty
  */
-record Standing(DeploymentStatus status, StatusTrigger trigger, String message) {
+record DeploymentCondition(DeploymentStatus status, StatusTrigger trigger, String message) {
 
   /** Condition while another version or configuration is wanted: at first and after each change. */
-  static final Standing UPDATING =
-      new Standing(DeploymentStatus.UPDATING, StatusTrigger.CONFIG_UPDATE_STARTED, "");
+  static final DeploymentCondition UPDATING =
+      new DeploymentCondition(DeploymentStatus.UPDATING, StatusTrigger.CONFIG_UPDATE_STARTED, "");
 
   /** Condition of a deployment that is being deleted. */
-  static final Standing DELETING =
-      new Standing(DeploymentStatus.UPDATING, StatusTrigger.DELETING, "");
+  static final DeploymentCondition DELETING =
+      new DeploymentCondition(DeploymentStatus.UPDATING, StatusTrigger.DELETING, "");
 
   /**
    * Returns the condition after a change of the number of replicas alone; during an update it
    * stays.
    */
-  Standing scaling(boolean up) {
+  DeploymentCondition scaling(boolean up) {
     return switch (status) {
       case UPSCALING, DOWNSCALING, HEALTHY ->
-          new Standing(
+          new DeploymentCondition(
               up ? DeploymentStatus.UPSCALING : DeploymentStatus.DOWNSCALING,
               StatusTrigger.CONFIG_UPDATE_STARTED,
               "");
@@ -37,16 +37,16 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
   }
 
   /** Returns the condition when the load caused the change of the number of replicas. */
-  Standing byLoad() {
+  DeploymentCondition byLoad() {
     boolean scales = status == DeploymentStatus.UPSCALING || status == DeploymentStatus.DOWNSCALING;
-    return scales ? new Standing(status, StatusTrigger.AUTOSCALING, message) : this;
+    return scales ? new DeploymentCondition(status, StatusTrigger.AUTOSCALING, message) : this;
   }
 
   /**
    * Returns the condition once all wanted replicas run in the wanted version and no change is in
    * progress.
    */
-  Standing healthy() {
+  DeploymentCondition healthy() {
     StatusTrigger by =
         switch (status) {
           case UPDATING -> StatusTrigger.CONFIG_UPDATE_COMPLETED;
@@ -57,7 +57,7 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
         };
     return status == DeploymentStatus.HEALTHY
         ? this
-        : new Standing(DeploymentStatus.HEALTHY, by, "");
+        : new DeploymentCondition(DeploymentStatus.HEALTHY, by, "");
   }
 
   /**
@@ -66,28 +66,30 @@ record Standing(DeploymentStatus status, StatusTrigger trigger, String message) 
    *
    * @param how HEALTH_CHECK_FAILED or REPLICA_STARTUP_FAILED
    */
-  Standing failing(StatusTrigger how, String why) {
+  DeploymentCondition failing(StatusTrigger how, String why) {
     return switch (status) {
       case UPDATING, DEPLOY_FAILED -> givenUp(how, why);
-      case UPSCALING, DOWNSCALING, UNHEALTHY -> new Standing(DeploymentStatus.UNHEALTHY, how, why);
+      case UPSCALING, DOWNSCALING, UNHEALTHY ->
+          new DeploymentCondition(DeploymentStatus.UNHEALTHY, how, why);
       case HEALTHY -> // a failed start alone does no harm
           how == StatusTrigger.REPLICA_STARTUP_FAILED
               ? this
-              : new Standing(DeploymentStatus.UNHEALTHY, how, why);
+              : new DeploymentCondition(DeploymentStatus.UNHEALTHY, how, why);
     };
   }
 
   /** Returns the condition after replicas were lost through no fault of a version. */
-  Standing lacking(String why) {
+  DeploymentCondition lacking(String why) {
     return switch (status) {
       case HEALTHY, UPSCALING, DOWNSCALING, UNHEALTHY ->
-          new Standing(DeploymentStatus.UNHEALTHY, StatusTrigger.HEALTH_CHECK_FAILED, why);
+          new DeploymentCondition(
+              DeploymentStatus.UNHEALTHY, StatusTrigger.HEALTH_CHECK_FAILED, why);
       case UPDATING, DEPLOY_FAILED -> this;
     };
   }
 
   /** Returns the condition of a wanted version that has failed and is not retried. */
-  static Standing givenUp(StatusTrigger how, String why) {
-    return new Standing(DeploymentStatus.DEPLOY_FAILED, how, why);
+  static DeploymentCondition givenUp(StatusTrigger how, String why) {
+    return new DeploymentCondition(DeploymentStatus.DEPLOY_FAILED, how, why);
   }
 }

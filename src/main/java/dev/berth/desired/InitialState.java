@@ -11,7 +11,7 @@ import dev.berth.config.Origin;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.DeclaredApplication;
-import dev.berth.desired.EntryReader.Reading;
+import dev.berth.desired.EntryReader.EntryReadResult;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -42,15 +42,15 @@ import org.slf4j.LoggerFactory;
  * The initial state of an instance, from the log and the configuration reader.file(). Blocks; used
  * once.
  */
-final class FirstState {
-  private static final Logger LOG = LoggerFactory.getLogger(FirstState.class);
+final class InitialState {
+  private static final Logger LOG = LoggerFactory.getLogger(InitialState.class);
 
   private final StateLog log;
   private final EntryReader reader;
   private final LongSupplier nowMs;
 
   /** Entries that should run, or the reasons why they are invalid, by application. */
-  final Map<String, Reading> read = new HashMap<>();
+  final Map<String, EntryReadResult> read = new HashMap<>();
 
   /**
    * Applications of the file that cannot be declared and are not in the log. Operators see them
@@ -66,7 +66,7 @@ final class FirstState {
   /**
    * @param log not opened yet
    */
-  FirstState(StateLog log, EntryReader reader, LongSupplier nowMs) {
+  InitialState(StateLog log, EntryReader reader, LongSupplier nowMs) {
     this.log = log;
     this.reader = reader;
     this.nowMs = nowMs;
@@ -153,7 +153,7 @@ final class FirstState {
     return text.toString();
   }
 
-  /** Declares the file by the {@link StartRules}; all other persisted applications stay. */
+  /** Declares the file by the {@link StartupMerge}; all other persisted applications stay. */
   private void decide(Supplier<List<FirstCaller>> callers) throws IOException {
     Origin origin = reader.file().origin();
     DesiredState state = log.state();
@@ -165,8 +165,8 @@ final class FirstState {
       throw new ConfigException(
           origin.refused().stream().flatMap(each -> each.problems().stream()).toList());
     }
-    StartRules rules =
-        new StartRules(state, mode, origin, reader.file().find(ServeConfig.TARGET_CAPACITY));
+    StartupMerge rules =
+        new StartupMerge(state, mode, origin, reader.file().find(ServeConfig.TARGET_CAPACITY));
     for (ApplicationConfig each : reader.file().applications()) {
       take(each, strict, this::identifyOrKeep, rules);
     }
@@ -209,7 +209,7 @@ final class FirstState {
             .formatted(others, state.nodes().cluster());
   }
 
-  private void declare(StartRules rules, boolean strict) throws IOException {
+  private void declare(StartupMerge rules, boolean strict) throws IOException {
     boolean kept = log.isKept();
     Set<String> names = Set.copyOf(kept ? rules.toDeclare() : List.of());
     for (ApplicationConfig each : reader.file().applications()) {
@@ -224,7 +224,7 @@ final class FirstState {
             log.propose(log.state().chained(change)), "state: changed (expected: as read)");
       }
       declared.addAll(rules.declared.keySet());
-      (kept ? rules.lines : List.<StartRules.Line>of())
+      (kept ? rules.lines : List.<StartupMerge.MergeLogLine>of())
           .forEach(line -> LOG.atLevel(line.level()).log("state: {}", line.text()));
     } catch (IOException failed) { // the persisted applications serve
       if (strict) {
@@ -241,16 +241,19 @@ final class FirstState {
         new JsonObject().put("name", application).put("import_path", "refused.at:start").encode();
     refused.put(
         application, DeclaredApplication.of(application, 0, null, config, nowMs.getAsLong()));
-    read.put(application, new Reading(null, null, why));
+    read.put(application, new EntryReadResult(null, null, why));
   }
 
   /** Passes the file's entry of an application to the rules, or its refusal. */
   private static void take(
-      ApplicationConfig application, boolean strict, DeclaredEntry.Jars jars, StartRules rules)
+      ApplicationConfig application,
+      boolean strict,
+      DeclaredEntry.JarIdentifier jars,
+      StartupMerge rules)
       throws IOException {
     try {
       rules.says(
-          application.name(), DeclaredEntry.wanted(application, jars.of(application.jars())));
+          application.name(), DeclaredEntry.toSpec(application, jars.of(application.jars())));
     } catch (IOException failed) {
       if (strict) {
         throw failed;

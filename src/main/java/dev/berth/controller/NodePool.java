@@ -13,12 +13,12 @@ import org.jspecify.annotations.Nullable;
  * The instances that replicas may run on. Before the first named instance joins, the pool is the
  * controller's own instance, without any limit. Confined to the controller's loop.
  */
-final class Hosts {
+final class NodePool {
   /**
    * An instance. New replicas may start on it after its inventory, unless it is cordoned, leaving
    * or suspected.
    */
-  static final class Host {
+  static final class PooledNode {
     final String name;
     String zone = ""; // empty when unknown
     boolean told;
@@ -26,7 +26,7 @@ final class Hosts {
     boolean leaving;
     boolean suspected;
 
-    private Host(String name) {
+    private PooledNode(String name) {
       this.name = name;
     }
 
@@ -35,13 +35,14 @@ final class Hosts {
     }
   }
 
-  private final Host own;
-  private final Map<String, Host> named = new LinkedHashMap<>(); // in the order of their joins
+  private final PooledNode own;
+  private final Map<String, PooledNode> named =
+      new LinkedHashMap<>(); // in the order of their joins
   private final Map<String, Integer> replicas = new HashMap<>(); // of all deployments, by host
   private String given = ""; // host of the last start
 
-  Hosts(String own) {
-    this.own = new Host(own);
+  NodePool(String own) {
+    this.own = new PooledNode(own);
   }
 
   boolean areNamed() {
@@ -53,13 +54,13 @@ final class Hosts {
     return named.isEmpty() || named.containsKey(name);
   }
 
-  @Nullable Host get(String name) {
+  @Nullable PooledNode get(String name) {
     return named.get(name);
   }
 
   /** Adds an instance, which has yet to send its inventory. */
-  void joined(String name, @Nullable String zone) {
-    Host host = named.computeIfAbsent(name, Host::new);
+  void onNodeJoined(String name, @Nullable String zone) {
+    PooledNode host = named.computeIfAbsent(name, PooledNode::new);
     host.zone = zone == null ? "" : zone;
     host.told = false;
   }
@@ -69,12 +70,12 @@ final class Hosts {
     return named.remove(name) != null;
   }
 
-  void began(ReplicaRecord replica) {
+  void onReplicaAdded(ReplicaRecord replica) {
     replicas.merge(replica.node, 1, Integer::sum);
     given = replica.node;
   }
 
-  void ended(ReplicaRecord replica) {
+  void onReplicaRemoved(ReplicaRecord replica) {
     replicas.computeIfPresent(replica.node, (node, all) -> all == 1 ? null : all - 1);
   }
 
@@ -89,9 +90,9 @@ final class Hosts {
       return new Placement(deployment, List.of(own), named, replicas, Integer.MAX_VALUE, nowNanos);
     }
     Integer most = deployment.target.settings().find(DeploymentConfig.MAX_REPLICAS_PER_NODE);
-    List<Host> open = new ArrayList<>();
+    List<PooledNode> open = new ArrayList<>();
     int first = 0; // round robin among equals: start after the host of the last start
-    for (Host host : named.values()) {
+    for (PooledNode host : named.values()) {
       if (host.isOpen()) {
         open.add(host);
       }

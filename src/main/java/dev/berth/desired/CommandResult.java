@@ -11,15 +11,15 @@ import org.jspecify.annotations.Nullable;
  * @param command digest of the command
  * @param revision declared by the command; null when the result has none
  */
-public record Answer(String id, long atMs, String command, @Nullable Long revision) {
+public record CommandResult(String id, long atMs, String command, @Nullable Long revision) {
 
   JsonObject toJson() {
     JsonObject json = new JsonObject().put("id", id).put("ms", atMs).put("command", command);
     return json.put("revision", revision);
   }
 
-  static Answer of(JsonObject json) {
-    return new Answer(
+  static CommandResult of(JsonObject json) {
+    return new CommandResult(
         json.getString("id"),
         json.getLong("ms"),
         json.getString("command"),

@@ -1,7 +1,7 @@
 package dev.berth.desired;
 
 import dev.berth.config.InstanceOptions;
-import dev.berth.desired.DesiredApplication.Before;
+import dev.berth.desired.DesiredApplication.EarlierRevision;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -15,14 +15,14 @@ import org.jspecify.annotations.Nullable;
  * before}, the one it replaces enters the history. Confined to one thread until it is part of a
  * {@link DesiredState}, immutable afterwards.
  */
-final class History {
+final class RevisionHistory {
   /**
    * Maximum number of characters of all entries; beyond it the oldest of any application are
    * removed.
    */
-  static final long MOST_CHARS = 16L << 20;
+  static final long MAX_CHARS = 16L << 20;
 
-  private final Map<String, List<Before>> revisions; // by application, newest first
+  private final Map<String, List<EarlierRevision>> revisions; // by application, newest first
 
   /** The characters of all entries. */
   long chars;
@@ -30,11 +30,11 @@ final class History {
   private int keeps = InstanceOptions.DEFAULT_REVISIONS;
   private long forgotten; // revisions up to this one were removed
 
-  History() {
+  RevisionHistory() {
     revisions = new HashMap<>();
   }
 
-  History(History other) {
+  RevisionHistory(RevisionHistory other) {
     revisions = new HashMap<>(other.revisions);
     chars = other.chars;
     keeps = other.keeps;
@@ -42,17 +42,17 @@ final class History {
   }
 
   /** Returns the history of an application, newest first. */
-  List<Before> of(String application) {
+  List<EarlierRevision> of(String application) {
     return revisions.getOrDefault(application, List.of());
   }
 
-  Map<String, List<Before>> all() {
+  Map<String, List<EarlierRevision>> all() {
     return Map.copyOf(revisions);
   }
 
   /** Returns all revisions that ran before the wanted one, newest first. */
-  List<Before> earlier(DesiredApplication application) {
-    List<Before> all = new ArrayList<>(of(application.name()));
+  List<EarlierRevision> earlier(DesiredApplication application) {
+    List<EarlierRevision> all = new ArrayList<>(of(application.name()));
     if (application.before() != null) {
       all.add(0, application.before());
     }
@@ -63,7 +63,7 @@ final class History {
    * Returns the default target of a rollback, which is the last revision that ran with another
    * configuration; null when there is none.
    */
-  @Nullable Before rollbackTo(DesiredApplication application) {
+  @Nullable EarlierRevision rollbackTo(DesiredApplication application) {
     return earlier(application).stream()
         .filter(each -> !each.wanted().digest().equals(application.wanted().digest()))
         .findFirst()
@@ -79,7 +79,7 @@ final class History {
   }
 
   /** Returns whether no revision was removed since, to free space or by another limit. */
-  boolean keepsAsMuchAs(History earlier) {
+  boolean keepsAsMuchAs(RevisionHistory earlier) {
     return forgotten == earlier.forgotten && keeps == earlier.keeps;
   }
 
@@ -100,13 +100,13 @@ final class History {
   }
 
   /** Updates the history after a change of an application. */
-  void changed(DesiredApplication was, DesiredApplication is) {
-    Before last = was.before();
+  void recordChange(DesiredApplication was, DesiredApplication is) {
+    EarlierRevision last = was.before();
     if (last != null && (is.before() == null || is.before().revision() != last.revision())) {
-      List<Before> all = new ArrayList<>(of(is.name()));
+      List<EarlierRevision> all = new ArrayList<>(of(is.name()));
       all.add(0, last);
       put(is.name(), all);
-      for (Long oldest = oldest(); chars > MOST_CHARS && oldest != null; oldest = oldest()) {
+      for (Long oldest = oldest(); chars > MAX_CHARS && oldest != null; oldest = oldest()) {
         forgotten = oldest;
         all().forEach(this::put);
       }
@@ -114,8 +114,8 @@ final class History {
   }
 
   /** Replaces the history of an application; an empty list removes it. */
-  void put(String application, List<Before> all) {
-    List<Before> kept =
+  void put(String application, List<EarlierRevision> all) {
+    List<EarlierRevision> kept =
         all.stream().limit(keeps - 1L).filter(each -> each.revision() > forgotten).toList();
     of(application).forEach(each -> chars -= each.wanted().config().length());
     kept.forEach(each -> chars += each.wanted().config().length());

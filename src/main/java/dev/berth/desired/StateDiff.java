@@ -7,8 +7,8 @@ import java.util.Objects;
 import java.util.function.Predicate;
 
 /** Computes the controller's events for changes that were committed without a waiting caller. */
-final class Missed {
-  private Missed() {}
+final class StateDiff {
+  private StateDiff() {}
 
   /** Returns the events that lead from the state that the controller knows to the applied state. */
   static List<ControllerEvent> between(DesiredState told, DesiredState now) {

@@ -10,4 +10,4 @@ import org.jspecify.annotations.Nullable;
  * @param policyState state that is passed to the policy on its next call, in JSON; null when the
  *     policy has none
  */
-public record Autoscaled(int replicas, boolean paused, @Nullable String policyState) {}
+public record AutoscaledReplicaCount(int replicas, boolean paused, @Nullable String policyState) {}

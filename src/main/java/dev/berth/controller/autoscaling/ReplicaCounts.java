@@ -13,10 +13,11 @@ package dev.berth.controller.autoscaling;
  *     for the end, since a rollout in turn waits for it. False for a rollout frozen by failures,
  *     which may last: the deployment then scales both ways
  */
-public record Fleet(int running, int starting, int target, boolean paused, boolean rollingOut) {
+public record ReplicaCounts(
+    int running, int starting, int target, boolean paused, boolean rollingOut) {
 
   /** Returns a fleet that is neither paused nor rolling out. */
-  public static Fleet of(int running, int starting, int target) {
-    return new Fleet(running, starting, target, false, false);
+  public static ReplicaCounts of(int running, int starting, int target) {
+    return new ReplicaCounts(running, starting, target, false, false);
   }
 }

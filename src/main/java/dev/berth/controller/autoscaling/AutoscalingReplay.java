@@ -10,9 +10,9 @@ import java.util.concurrent.TimeUnit;
  * start time.
  *
  * <p>The load stays as recorded. Fewer replicas would have queued more requests, and more replicas
- * fewer. {@link Outcome#lateRequestSeconds} is the lower bound by the target of each replica.
+ * fewer. {@link ReplayResult#lateRequestSeconds} is the lower bound by the target of each replica.
  */
-public final class Replay {
+public final class AutoscalingReplay {
 
   /**
    * A load report of one instance.
@@ -23,10 +23,10 @@ public final class Replay {
    * @param reserved reserved part of the load
    * @param last whether the instance does not call the deployment, or has stopped calling it
    */
-  public record Tick(long atMs, String source, double load, double reserved, boolean last) {}
+  public record LoadSample(long atMs, String source, double load, double reserved, boolean last) {}
 
   /** A change of the wanted and running replicas. */
-  public record Point(long atMs, int wanted, int running) {}
+  public record ReplicaCountPoint(long atMs, int wanted, int running) {}
 
   /**
    * The result of a replay.
@@ -36,8 +36,8 @@ public final class Replay {
    * @param secondsOverTarget seconds with a load above the target of all running replicas
    * @param lateRequestSeconds requests above that target, times seconds
    */
-  public record Outcome(
-      List<Point> points,
+  public record ReplayResult(
+      List<ReplicaCountPoint> points,
       double replicaSeconds,
       double secondsOverTarget,
       double lateRequestSeconds) {}
@@ -46,9 +46,9 @@ public final class Replay {
 
   private final ScalingRules rules;
   private final HandleReports reports;
-  private final Scaling scaling;
+  private final DeploymentAutoscaler scaling;
   private final long startNanos;
-  private final List<Point> points = new ArrayList<>();
+  private final List<ReplicaCountPoint> points = new ArrayList<>();
   private final ArrayDeque<Long> coming = new ArrayDeque<>(); // ready times of starting replicas
   private int running;
   private long now;
@@ -57,10 +57,11 @@ public final class Replay {
   private double secondsOver;
   private double lateSeconds;
 
-  private Replay(ScalingRules rules, long silentNanos, long startNanos, int replicas, long begin) {
+  private AutoscalingReplay(
+      ScalingRules rules, long silentNanos, long startNanos, int replicas, long begin) {
     this.rules = rules;
     this.reports = new HandleReports(silentNanos);
-    this.scaling = new Scaling(rules, reports, begin);
+    this.scaling = new DeploymentAutoscaler(rules, reports, begin);
     this.startNanos = startNanos;
     this.running = replicas;
     this.now = begin;
@@ -75,24 +76,25 @@ public final class Replay {
    * @param startNanos time from the request for a replica until it serves
    * @param replicas running at the begin
    */
-  public static Outcome run(
-      List<Tick> ticks, ScalingRules rules, long silentNanos, long startNanos, int replicas) {
+  public static ReplayResult run(
+      List<LoadSample> ticks, ScalingRules rules, long silentNanos, long startNanos, int replicas) {
     long begin = ticks.isEmpty() ? 0 : TimeUnit.MILLISECONDS.toNanos(ticks.get(0).atMs);
-    Replay replay = new Replay(rules, silentNanos, startNanos, replicas, begin);
+    AutoscalingReplay replay =
+        new AutoscalingReplay(rules, silentNanos, startNanos, replicas, begin);
     ticks.forEach(replay::take);
-    return new Outcome(
+    return new ReplayResult(
         List.copyOf(replay.points), replay.replicaSeconds, replay.secondsOver, replay.lateSeconds);
   }
 
   /** Advances time to a tick and decides wherever a decision is due. */
-  private void take(Tick tick) {
+  private void take(LoadSample tick) {
     long until = TimeUnit.MILLISECONDS.toNanos(tick.atMs);
     while (now < until) {
       long next = coming.isEmpty() ? until : Math.min(until, coming.getFirst());
       pass(Math.min(next, last.wakeNanos()));
       last = decide();
     }
-    reports.heard(tick.source, now);
+    reports.recordContact(tick.source, now);
     if (tick.last) {
       scaling.end(tick.source, now);
     } else {
@@ -116,7 +118,8 @@ public final class Replay {
 
   private ScalingDecision decide() {
     int there = running + coming.size();
-    ScalingDecision decision = scaling.decide(Fleet.of(running, coming.size(), there), null, now);
+    ScalingDecision decision =
+        scaling.decide(ReplicaCounts.of(running, coming.size(), there), null, now);
     int wanted = decision.replicas();
     for (; there < wanted; there++) {
       coming.addLast(now + startNanos);
@@ -124,9 +127,9 @@ public final class Replay {
     for (; there > wanted; there--) {
       running -= coming.pollLast() == null ? 1 : 0; // starting ones stop first
     }
-    Point before = points.isEmpty() ? null : points.get(points.size() - 1);
+    ReplicaCountPoint before = points.isEmpty() ? null : points.get(points.size() - 1);
     if (before == null || before.wanted != wanted || before.running != running) {
-      points.add(new Point(TimeUnit.NANOSECONDS.toMillis(now), wanted, running));
+      points.add(new ReplicaCountPoint(TimeUnit.NANOSECONDS.toMillis(now), wanted, running));
     }
     return decision;
   }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * A pass of the controller over one event. The pass collects the touched deployments and
  * applications, and the actions; only touched ones are decided again.
  */
-final class Turn {
+final class ReconcilePass {
   /** Maximum number of decisions for one deployment in one pass; two or three are usual. */
   private static final int MAX_DECISIONS = 16;
 
@@ -22,7 +22,7 @@ final class Turn {
   private final Map<DeploymentState, Integer> decisions = new HashMap<>();
   private final Set<ApplicationState> applications = new LinkedHashSet<>();
 
-  Turn(long nowNanos) {
+  ReconcilePass(long nowNanos) {
     this.nowNanos = nowNanos;
   }
 

@@ -3,7 +3,7 @@ package dev.berth.desired;
 import dev.berth.config.Declare;
 import dev.berth.config.Origin;
 import dev.berth.config.keys.Problem;
-import dev.berth.desired.DesiredApplication.Wanted;
+import dev.berth.desired.DesiredApplication.ApplicationSpec;
 import dev.berth.desired.DesiredChange.Head;
 import java.net.URI;
 import java.util.ArrayList;
@@ -19,7 +19,7 @@ import org.slf4j.event.Level;
 
 /**
  * Decides the effect of a configuration file at a start with persisted state. For each application,
- * and for the target capacity, the first {@link Row} that fits applies. A start declares the
+ * and for the target capacity, the first {@link MergeRule} that fits applies. A start declares the
  * entries that are new in the file; unchanged entries do not undo later commands. The guide has the
  * table.
  *
@@ -36,10 +36,10 @@ import org.slf4j.event.Level;
  * and another one is DEPLOY_FAILED. An entry without a readable name may be any application, so the
  * file then deletes nothing.
  */
-final class StartRules {
+final class StartupMerge {
 
   /** The rule for an item, with its log text. */
-  enum Row {
+  enum MergeRule {
     /** The file has no new entry of it. */
     UNCHANGED(null, ""),
     /** The same, but a command deleted it; it stays deleted. */
@@ -56,7 +56,7 @@ final class StartRules {
     private final @Nullable Level level;
     private final String text;
 
-    Row(@Nullable Level level, String text) {
+    MergeRule(@Nullable Level level, String text) {
       this.level = level;
       this.text = text;
     }
@@ -67,7 +67,7 @@ final class StartRules {
   }
 
   /** A line for the log. */
-  record Line(Level level, String text) {}
+  record MergeLogLine(Level level, String text) {}
 
   private static final String CAPACITY = "target_capacity";
 
@@ -76,17 +76,17 @@ final class StartRules {
   private final @Nullable String uri; // of the file
   private final boolean deletes; // whether the file lists all applications
   private final @Nullable Double capacity; // in the file
-  private final Map<String, Wanted> says = new LinkedHashMap<>();
+  private final Map<String, ApplicationSpec> says = new LinkedHashMap<>();
   private final Map<String, String> refused = new LinkedHashMap<>(); // reasons, by name
 
   /** Desired configurations to declare, by application. */
-  final Map<String, Wanted> declared = new LinkedHashMap<>();
+  final Map<String, ApplicationSpec> declared = new LinkedHashMap<>();
 
   /** Reasons for refused applications without a persisted one, by name. */
   final Map<String, String> failed = new LinkedHashMap<>();
 
   /** Lines to log. */
-  final List<Line> lines = new ArrayList<>();
+  final List<MergeLogLine> lines = new ArrayList<>();
 
   /**
    * @param kept persisted state; not modified
@@ -94,7 +94,7 @@ final class StartRules {
    * @param origin origin of the file, with its invalid entries, which are refused
    * @param capacity target capacity in the file; null when absent
    */
-  StartRules(DesiredState kept, Declare mode, Origin origin, @Nullable Double capacity) {
+  StartupMerge(DesiredState kept, Declare mode, Origin origin, @Nullable Double capacity) {
     this.kept = kept;
     this.mode = mode;
     this.uri = origin.uri();
@@ -107,14 +107,14 @@ final class StartRules {
         refuse(each.name(), why);
       } else { // it may be any application, so none counts as missing
         named = false;
-        lines.add(new Line(Level.ERROR, why + "; not declared, and nothing deleted"));
+        lines.add(new MergeLogLine(Level.ERROR, why + "; not declared, and nothing deleted"));
       }
     }
     this.deletes = origin.namesApplications() && named;
   }
 
   /** Records the file's entry of an application. */
-  void says(String application, Wanted what) {
+  void says(String application, ApplicationSpec what) {
     if (!refused.containsKey(application)) {
       says.put(application, what);
     }
@@ -137,24 +137,24 @@ final class StartRules {
    * @param says digest or value in the file; null when absent
    * @param wanted digest or value in the state; null when absent
    */
-  private record Item(@Nullable String says, @Nullable String wanted, LastApplied applied) {
-    Row row(Declare mode) {
+  private record MergeItem(@Nullable String says, @Nullable String wanted, LastApplied applied) {
+    MergeRule row(Declare mode) {
       String start = applied.start();
       if (says == null) {
         return start == null || wanted == null
-            ? Row.UNCHANGED
-            : applied.isLastOf(LastApplied.START) ? Row.DROPPED : Row.KEPT;
+            ? MergeRule.UNCHANGED
+            : applied.isLastOf(LastApplied.START) ? MergeRule.DROPPED : MergeRule.KEPT;
       }
       if (mode == Declare.ALL) {
-        return wanted == null || wanted.equals(says) ? Row.FILE_MOVED : Row.BOTH_MOVED;
+        return wanted == null || wanted.equals(says) ? MergeRule.FILE_MOVED : MergeRule.BOTH_MOVED;
       }
       if (says.equals(start) || says.equals(wanted) || says.equals(applied.last())) {
-        return wanted == null ? Row.DELETED : Row.UNCHANGED;
+        return wanted == null ? MergeRule.DELETED : MergeRule.UNCHANGED;
       }
-      return Objects.equals(start, applied.last()) ? Row.FILE_MOVED : Row.BOTH_MOVED;
+      return Objects.equals(start, applied.last()) ? MergeRule.FILE_MOVED : MergeRule.BOTH_MOVED;
     }
 
-    LastApplied after(Row row) {
+    LastApplied after(MergeRule row) {
       if (says == null) {
         boolean isTakenBack = wanted == null && applied.start() != null;
         return isTakenBack ? LastApplied.NOTHING : applied.leftOut(LastApplied.START, false);
@@ -163,10 +163,10 @@ final class StartRules {
     }
   }
 
-  private Item item(String application) {
-    Wanted what = says.get(application);
+  private MergeItem item(String application) {
+    ApplicationSpec what = says.get(application);
     DesiredApplication there = kept.find(application);
-    return new Item(
+    return new MergeItem(
         what == null ? null : what.digest(),
         there == null ? null : there.wanted().digest(),
         kept.lastApplied(application).startedWith(uri));
@@ -189,12 +189,12 @@ final class StartRules {
     names.addAll(says.keySet());
     names.removeAll(refused.keySet());
     for (String name : names) {
-      Item item = item(name);
-      Row row = item.row(mode);
-      Wanted what = says.get(name);
+      MergeItem item = item(name);
+      MergeRule row = item.row(mode);
+      ApplicationSpec what = says.get(name);
       if (what != null && row.declares()) {
         declared.put(name, what);
-      } else if (row == Row.DROPPED) {
+      } else if (row == MergeRule.DROPPED) {
         deleted.add(name);
       }
       applied.put(name, item.after(row));
@@ -205,7 +205,7 @@ final class StartRules {
       String then =
           there == null ? "it is DEPLOY_FAILED" : revision(there) + " stays stored, and serves";
       String line = "application %s: %s; %s".formatted(each.getKey(), each.getValue(), then);
-      lines.add(new Line(Level.ERROR, line));
+      lines.add(new MergeLogLine(Level.ERROR, line));
       if (there == null) {
         failed.put(each.getKey(), each.getValue());
       }
@@ -220,13 +220,13 @@ final class StartRules {
     Double now = was.targetCapacity();
     String what = capacity == null ? null : capacity.toString();
     String wanted = now == null ? null : now.toString();
-    Item item = new Item(what, wanted, was.lastCapacity().startedWith(uri));
-    Row row = item.row(mode);
+    MergeItem item = new MergeItem(what, wanted, was.lastCapacity().startedWith(uri));
+    MergeRule row = item.row(mode);
     String set = "berth deploy " + file() + " --set target_capacity=%s sets it";
     String back = set.formatted(now);
     tell(row, CAPACITY, "the file sets " + what, set.formatted(what), "" + now, back, back);
     return was.withCapacity(
-        row.declares() ? capacity : row == Row.DROPPED ? null : now, item.after(row));
+        row.declares() ? capacity : row == MergeRule.DROPPED ? null : now, item.after(row));
   }
 
   /**
@@ -249,14 +249,14 @@ final class StartRules {
   }
 
   private boolean stays(String application) {
-    Row row = item(application).row(mode);
-    boolean goes = row == Row.DROPPED && deletes && !refused.containsKey(application);
+    MergeRule row = item(application).row(mode);
+    boolean goes = row == MergeRule.DROPPED && deletes && !refused.containsKey(application);
     return !goes && !row.declares();
   }
 
   // --- the log ---
 
-  private void tell(Row row, String name) {
+  private void tell(MergeRule row, String name) {
     DesiredApplication there = kept.find(name);
     String file = file();
     tell(
@@ -271,10 +271,16 @@ final class StartRules {
 
   /** Logs a row; the last five parameters fill its text. */
   private void tell(
-      Row row, String item, String why, String redo, String there, String back, String again) {
+      MergeRule row,
+      String item,
+      String why,
+      String redo,
+      String there,
+      String back,
+      String again) {
     if (row.level != null) {
       String text = row.text.formatted(why, redo, there, back, again);
-      lines.add(new Line(row.level, item + ": " + text));
+      lines.add(new MergeLogLine(row.level, item + ": " + text));
     }
   }
 
@@ -285,7 +291,7 @@ final class StartRules {
   /** Returns how to restore a replaced revision, for people. */
   private static String back(DesiredApplication there) {
     String rollback = "berth rollback %s restores %s";
-    DesiredApplication.Before before = there.before();
+    DesiredApplication.EarlierRevision before = there.before();
     return there.healthy()
         ? rollback.formatted(there.name(), "it")
         : before == null

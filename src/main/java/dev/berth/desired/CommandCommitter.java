@@ -3,9 +3,9 @@ package dev.berth.desired;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
 import dev.berth.config.keys.Problem;
-import dev.berth.desired.EntryReader.Reading;
-import dev.berth.desired.ServeControl.Command;
-import dev.berth.desired.ServeControl.Decision;
+import dev.berth.desired.EntryReader.EntryReadResult;
+import dev.berth.desired.ServeControl.CommandDecision;
+import dev.berth.desired.ServeControl.StateCommand;
 import dev.berth.view.CommandRejectedException;
 import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import java.io.IOException;
@@ -26,11 +26,12 @@ import org.slf4j.LoggerFactory;
  *
  * @param fails whether the last node registration could not be persisted, which is logged once
  */
-record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fails) {
-  private static final Logger LOG = LoggerFactory.getLogger(Commits.class);
+record CommandCommitter(
+    StateLog log, DeclaredJarStore jars, EntryReader reader, AtomicBoolean fails) {
+  private static final Logger LOG = LoggerFactory.getLogger(CommandCommitter.class);
 
   /** Maximum number of attempts of a command, which is recomputed after each concurrent commit. */
-  static final int MOST_TRIES = 8;
+  static final int MAX_TRIES = 8;
 
   /**
    * The result of a command that was committed off the loop.
@@ -39,8 +40,11 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
    * @param state state after the command
    * @param read entries of it that were read again
    */
-  record Committed(
-      Decision decision, DesiredState on, DesiredState state, Map<String, Reading> read) {}
+  record CommittedCommand(
+      CommandDecision decision,
+      DesiredState on,
+      DesiredState state,
+      Map<String, EntryReadResult> read) {}
 
   /** Prepares the log and the jars for a change. A command that stores jars calls it first. */
   void prepare() throws IOException {
@@ -61,15 +65,16 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
    * @param read entries that were read before, by application
    * @throws CommandRejectedException when it is not persisted, or its outcome is unknown
    */
-  Committed carryOut(Command command, @Nullable Set<Path> running, Map<String, Reading> read) {
+  CommittedCommand carryOut(
+      StateCommand command, @Nullable Set<Path> running, Map<String, EntryReadResult> read) {
     jars.begin(running);
-    Committed done = commit(on -> command.on(on).chained(on), false);
-    return committed(done.decision, done.on, done.state, read);
+    CommittedCommand done = commit(on -> command.on(on).chained(on), false);
+    return withEntriesRead(done.decision, done.on, done.state, read);
   }
 
   /** Commits a change of the node registry, possibly beside a command, which is then recomputed. */
   NodeRegistry nodes(UnaryOperator<NodeRegistry> change) {
-    return commit(on -> new Decision(on.nodes(change.apply(on.nodes())), List.of()), true)
+    return commit(on -> new CommandDecision(on.nodes(change.apply(on.nodes())), List.of()), true)
         .state
         .nodes();
   }
@@ -80,10 +85,10 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
    * @param repeated whether the caller repeats the command after a failure: each sweep commits a
    *     loss
    */
-  private Committed commit(Command command, boolean repeated) {
+  private CommittedCommand commit(StateCommand command, boolean repeated) {
     try {
-      for (int tries = 0; tries < MOST_TRIES; tries++) {
-        Committed done = tries < MOST_TRIES / 2 ? attempt(command) : attemptAlone(command);
+      for (int tries = 0; tries < MAX_TRIES; tries++) {
+        CommittedCommand done = tries < MAX_TRIES / 2 ? attempt(command) : attemptAlone(command);
         if (done != null) {
           return done;
         }
@@ -92,7 +97,7 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
       throw new CommandRejectedException(
           CommandRejectionReason.INVALID,
           refused.problems().stream().map(Problem::toString).toList());
-    } catch (Undecided late) {
+    } catch (CommitOutcomeUnknownException late) {
       LOG.error("state: command: outcome unknown: {}", late.getMessage());
       throw new CommandRejectedException(
           CommandRejectionReason.UNAVAILABLE,
@@ -112,22 +117,22 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
         "the declared state keeps changing (expected: fewer changes; try again)");
   }
 
-  private @Nullable Committed attempt(Command command) throws IOException {
+  private @Nullable CommittedCommand attempt(StateCommand command) throws IOException {
     DesiredState on = log.state();
-    Decision decision = command.on(on);
+    CommandDecision decision = command.on(on);
     DesiredChange change = decision.change();
     DesiredState next = change == null ? on : propose(change);
     if (next != null && change != null) {
       fails.set(false);
     }
-    return next == null ? null : new Committed(decision, on, next, Map.of());
+    return next == null ? null : new CommittedCommand(decision, on, next, Map.of());
   }
 
   /**
    * Attempts a command while no other change is committed: a steady series of joining nodes would
    * otherwise starve it.
    */
-  private @Nullable Committed attemptAlone(Command command) throws IOException {
+  private @Nullable CommittedCommand attemptAlone(StateCommand command) throws IOException {
     synchronized (log) {
       return attempt(command);
     }
@@ -147,10 +152,10 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
       synchronized (log) { // one caller at a time
         return log.propose(change);
       }
-    } catch (Undecided late) {
+    } catch (CommitOutcomeUnknownException late) {
       throw late;
     } catch (IOException failed) {
-      DesiredState kept = isOfNodes ? noted(change) : null;
+      DesiredState kept = isOfNodes ? noteNodes(change) : null;
       if (kept != null) {
         return kept; // may use the reserve of notes: otherwise no lost node would be replaced
       }
@@ -162,13 +167,16 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
     }
   }
 
-  private Committed committed(
-      Decision decision, DesiredState on, DesiredState next, Map<String, Reading> read) {
-    return new Committed(
+  private CommittedCommand withEntriesRead(
+      CommandDecision decision,
+      DesiredState on,
+      DesiredState next,
+      Map<String, EntryReadResult> read) {
+    return new CommittedCommand(
         decision, on, next, reader.readAnew(next.applications(), decision.read(), read));
   }
 
-  private @Nullable DesiredState noted(DesiredChange nodes) {
+  private @Nullable DesiredState noteNodes(DesiredChange nodes) {
     synchronized (log) {
       return log.note("node registry", nodes);
     }
@@ -178,16 +186,18 @@ record Commits(StateLog log, KeptJars jars, EntryReader reader, AtomicBoolean fa
    * Commits a change whose loss does no harm. After a failure the decision of the result is {@code
    * NOTHING}.
    */
-  Committed note(
-      String what, Function<DesiredState, Decision> decision, Map<String, Reading> read) {
+  CommittedCommand note(
+      String what,
+      Function<DesiredState, CommandDecision> decision,
+      Map<String, EntryReadResult> read) {
     synchronized (log) { // excludes commits in between
       DesiredState on = log.state();
-      Decision decided = decision.apply(on);
+      CommandDecision decided = decision.apply(on);
       DesiredChange change = decided.change();
       DesiredState next = change == null ? on : log.note(what, change);
       return next == null
-          ? committed(ServeControl.NOTHING, log.state(), log.state(), read)
-          : committed(decided, on, next, read);
+          ? withEntriesRead(ServeControl.NOTHING, log.state(), log.state(), read)
+          : withEntriesRead(decided, on, next, read);
     }
   }
 }

@@ -2,7 +2,7 @@ package dev.berth.desired;
 
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.desired.ServeControl.Decision;
+import dev.berth.desired.ServeControl.CommandDecision;
 import dev.berth.view.ApplicationStatus;
 import io.vertx.core.Future;
 import java.util.HashMap;
@@ -17,18 +17,18 @@ import org.jspecify.annotations.Nullable;
  * Records the outcome of revisions. A revision that ran can be restored later. A failed one is not
  * retried by a new controller when an earlier one can serve instead. Confined to the control loop.
  */
-final class RevisionMarks {
+final class RevisionOutcomeRecorder {
 
-  private final LatestNotes<String, Announce> notes; // by application
+  private final CoalescingWriter<String, Announce> notes; // by application
   // revisions whose first run was in this process
   private final Map<String, Long> firstRan = new HashMap<>();
   // applications whose last state was a failed deploy
   private final Set<String> failing = new HashSet<>();
   private long lastAtStart; // highest revision at the start
 
-  RevisionMarks(
-      CommandQueue queue, Function<Function<DesiredState, Decision>, Future<Boolean>> note) {
-    notes = new LatestNotes<>(queue, marks -> note.apply(state -> decide(state, marks)));
+  RevisionOutcomeRecorder(
+      CommandQueue queue, Function<Function<DesiredState, CommandDecision>, Future<Boolean>> note) {
+    notes = new CoalescingWriter<>(queue, marks -> note.apply(state -> decide(state, marks)));
   }
 
   /** Records the applications of the start; called once, before the other methods. */
@@ -41,7 +41,7 @@ final class RevisionMarks {
     failing.remove(application);
   }
 
-  /** See {@link LatestNotes#again}. */
+  /** See {@link CoalescingWriter#again}. */
   void again() {
     notes.again();
   }
@@ -83,9 +83,9 @@ final class RevisionMarks {
         && !proven;
   }
 
-  private Decision decide(DesiredState state, Map<String, Announce> marks) {
+  private CommandDecision decide(DesiredState state, Map<String, Announce> marks) {
     DesiredChange change = state.mark(marks.values());
-    return new Decision(change, change == null ? List.of() : serveInstead(state, change));
+    return new CommandDecision(change, change == null ? List.of() : serveInstead(state, change));
   }
 
   /**

@@ -1,7 +1,7 @@
 package dev.berth.desired;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.controller.Autoscaled;
+import dev.berth.controller.AutoscaledReplicaCount;
 import io.vertx.core.json.JsonObject;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -12,38 +12,38 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The persisted numbers of autoscaled deployments, by application and deployment. Immutable. */
-record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
-  static final AutoscaledNumbers NONE = new AutoscaledNumbers(Map.of());
+record AutoscaledReplicaCounts(Map<String, Map<String, AutoscaledReplicaCount>> all) {
+  static final AutoscaledReplicaCounts NONE = new AutoscaledReplicaCounts(Map.of());
 
-  AutoscaledNumbers {
+  AutoscaledReplicaCounts {
     all = Map.copyOf(all);
   }
 
   /** Returns the numbers of one application, by deployment. */
-  Map<String, Autoscaled> of(String application) {
+  Map<String, AutoscaledReplicaCount> of(String application) {
     return all.getOrDefault(application, Map.of());
   }
 
-  @Nullable Autoscaled find(DeploymentId id) {
+  @Nullable AutoscaledReplicaCount find(DeploymentId id) {
     return of(id.application()).get(id.name());
   }
 
   /** Returns these numbers after a change. */
-  AutoscaledNumbers with(DesiredChange change) {
+  AutoscaledReplicaCounts with(DesiredChange change) {
     if (change.removed().isEmpty() && change.autoscaled().all.isEmpty()) {
       return this;
     }
-    Map<String, Map<String, Autoscaled>> next = new HashMap<>(all);
+    Map<String, Map<String, AutoscaledReplicaCount>> next = new HashMap<>(all);
     next.keySet().removeAll(change.removed());
     next.putAll(change.autoscaled().all);
-    return new AutoscaledNumbers(next);
+    return new AutoscaledReplicaCounts(next);
   }
 
   // --- changes, with all numbers of each changed application ---
 
-  private AutoscaledNumbers changed(
-      Map<DeploymentId, @Nullable Autoscaled> now, Predicate<DeploymentId> counts) {
-    Map<String, Map<String, Autoscaled>> news = new LinkedHashMap<>();
+  private AutoscaledReplicaCounts computeChange(
+      Map<DeploymentId, @Nullable AutoscaledReplicaCount> now, Predicate<DeploymentId> counts) {
+    Map<String, Map<String, AutoscaledReplicaCount>> news = new LinkedHashMap<>();
     now.forEach(
         (id, each) -> {
           if (!Objects.equals(each, find(id)) && counts.test(id)) {
@@ -51,7 +51,7 @@ record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
                 .compute(id.name(), (name, before) -> each);
           }
         });
-    return new AutoscaledNumbers(news);
+    return new AutoscaledReplicaCounts(news);
   }
 
   /**
@@ -61,11 +61,12 @@ record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
    * @param found null for a deployment that was deleted or does not autoscale any longer
    * @param there whether an application of that name is declared
    */
-  AutoscaledNumbers found(Map<DeploymentId, @Nullable Autoscaled> found, Predicate<String> there) {
-    return changed(
+  AutoscaledReplicaCounts computeScalingChange(
+      Map<DeploymentId, @Nullable AutoscaledReplicaCount> found, Predicate<String> there) {
+    return computeChange(
         found,
         id -> {
-          Autoscaled known = find(id);
+          AutoscaledReplicaCount known = find(id);
           boolean holds = known != null && known.paused() && found.get(id) != null;
           return !holds && there.test(id.application());
         });
@@ -76,38 +77,40 @@ record AutoscaledNumbers(Map<String, Map<String, Autoscaled>> all) {
    *
    * @param replicas null to resume from the last number
    */
-  AutoscaledNumbers paused(DeploymentId id, @Nullable Integer replicas) {
-    Autoscaled known = find(id);
+  AutoscaledReplicaCounts computePauseChange(DeploymentId id, @Nullable Integer replicas) {
+    AutoscaledReplicaCount known = find(id);
     if (known == null && replicas == null) {
       return NONE;
     }
     int last = replicas != null ? replicas : known.replicas();
     String state = known == null ? null : known.policyState();
-    return changed(Map.of(id, new Autoscaled(last, replicas != null, state)), each -> true);
+    return computeChange(
+        Map.of(id, new AutoscaledReplicaCount(last, replicas != null, state)), each -> true);
   }
 
   // --- persisted form ---
 
   JsonObject toJson() {
-    return DesiredChange.object(all, own -> DesiredChange.object(own, AutoscaledNumbers::json));
+    return DesiredChange.object(
+        all, own -> DesiredChange.object(own, AutoscaledReplicaCounts::json));
   }
 
-  private static JsonObject json(Autoscaled now) {
+  private static JsonObject json(AutoscaledReplicaCount now) {
     return new JsonObject()
         .put("replicas", now.replicas())
         .put("paused", now.paused())
         .put("policy_state", now.policyState());
   }
 
-  static AutoscaledNumbers of(JsonObject json) {
-    return new AutoscaledNumbers(
+  static AutoscaledReplicaCounts of(JsonObject json) {
+    return new AutoscaledReplicaCounts(
         DesiredChange.map(
-            json, own -> DesiredChange.map((JsonObject) own, AutoscaledNumbers::autoscaled)));
+            json, own -> DesiredChange.map((JsonObject) own, AutoscaledReplicaCounts::autoscaled)));
   }
 
-  private static Autoscaled autoscaled(Object json) {
+  private static AutoscaledReplicaCount autoscaled(Object json) {
     JsonObject now = (JsonObject) json;
-    return new Autoscaled(
+    return new AutoscaledReplicaCount(
         now.getInteger("replicas"), now.getBoolean("paused"), now.getString("policy_state"));
   }
 }
