@@ -18,7 +18,7 @@ abstract class AdminCommand extends CliCommand {
   private static final Map<String, String> EXIT_CODES =
       Map.of("2", "wrong usage", "3", "no admin server answers at the address");
 
-  @Mixin AdminServer server;
+  @Mixin AdminHttpClient server;
 
   @Option(
       names = "--json",
@@ -43,7 +43,7 @@ abstract class AdminCommand extends CliCommand {
   void requireTerminal(String problem) {
     if (!around().terminal()) {
       server.say(problem + " (expected: -y, which deletes without a question)");
-      throw new Ended(ExitCode.USAGE);
+      throw new CommandExitException(ExitCode.USAGE);
     }
   }
 
@@ -66,12 +66,12 @@ abstract class AdminCommand extends CliCommand {
       }
       String before = trouble;
       try {
-        AdminServer.Answer answer = server.look(ServeStatus.PATH);
+        AdminHttpClient.AdminHttpReply answer = server.look(ServeStatus.PATH);
         ServeStatus now = answer.serve();
         trouble = now == null ? "no response now: status " + answer.statusCode() : "";
         serve = now == null ? serve : now;
       } catch (IOException failed) {
-        trouble = AdminServer.printable("no response now: " + AdminServer.whyNot(failed));
+        trouble = AdminHttpClient.printable("no response now: " + AdminHttpClient.whyNot(failed));
       }
       if (says && !trouble.equals(before)) {
         server.say(trouble.isEmpty() ? "the admin server responds again" : trouble);

@@ -62,14 +62,18 @@ final class AutoscalingCommand extends AdminCommand {
     ServeStatus serve = server.status();
     List<String> deployments = deployment == null ? List.of() : List.of(deployment);
     String missing = serve.missing(List.of(app), deployments, List.of());
-    Map<String, JsonObject> found = found(serve);
+    Map<String, JsonObject> found = autoscaledDeployments(serve);
     if (found.isEmpty()) {
       String none = app + (deployment == null ? "" : "/" + deployment) + ": does not autoscale";
-      throw failed(missing == null ? none + " (expected: one with autoscaling_config)" : missing);
+      throw failure(missing == null ? none + " (expected: one with autoscaling_config)" : missing);
     }
     if (watch) {
-      Changes<JsonObject> changes = new Changes<>(AutoscalingCommand::state, this::changed);
-      watch(serve, true, (now, trouble) -> changes.since(found(now)).forEach(out::println));
+      StatusDiff<JsonObject> changes =
+          new StatusDiff<>(AutoscalingCommand::state, this::changeLine);
+      watch(
+          serve,
+          true,
+          (now, trouble) -> changes.since(autoscaledDeployments(now)).forEach(out::println));
       return;
     }
     JsonObject all = // no decisions without a deployment; each name has a slash
@@ -83,15 +87,15 @@ final class AutoscalingCommand extends AdminCommand {
 
   /** Returns the autoscaling state of a deployment with its last decisions. */
   private JsonObject whole(String app, String name) throws InterruptedException {
-    String path = AdminServer.path("applications", app, "deployments", name, "autoscaling");
+    String path = AdminHttpClient.path("applications", app, "deployments", name, "autoscaling");
     return server.required(server.get(path), "decisions", JsonArray.class);
   }
 
   /** Returns the requested deployments by name. */
-  private Map<String, JsonObject> found(ServeStatus serve) {
+  private Map<String, JsonObject> autoscaledDeployments(ServeStatus serve) {
     Map<String, JsonObject> found = new LinkedHashMap<>();
-    for (ServeStatus.Application each : serve.shown(application)) {
-      for (ServeStatus.Deployment of : each.deployments()) {
+    for (ServeStatus.ReportedApplication each : serve.shown(application)) {
+      for (ServeStatus.ReportedDeployment of : each.deployments()) {
         JsonObject scaling = of.autoscaling();
         if (scaling != null && (deployment == null || deployment.equals(of.name()))) {
           found.put(each.name() + "/" + of.name(), scaling);
@@ -135,9 +139,9 @@ final class AutoscalingCommand extends AdminCommand {
     return now.getValue("running") + "/" + now.getValue("replicas") + now.getValue("reason");
   }
 
-  private String changed(String name, @Nullable JsonObject before, JsonObject now) {
+  private String changeLine(String name, @Nullable JsonObject before, JsonObject now) {
     if (json) {
-      return AdminServer.printable(now.copy().put("deployment", name).encode());
+      return AdminHttpClient.printable(now.copy().put("deployment", name).encode());
     }
     boolean decided =
         before != null

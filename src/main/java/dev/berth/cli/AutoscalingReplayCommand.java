@@ -39,12 +39,12 @@ import picocli.CommandLine.Parameters;
       "    --set berth.autoscaling.panic_window_s=6"
     })
 final class AutoscalingReplayCommand extends CliCommand {
-  private static final int MOST_ROWS = 24;
+  private static final int MAX_ROWS = 24;
 
   @Parameters(paramLabel = "FILE", description = "File of recorded load.")
   private Path file;
 
-  @Mixin private Assignments changes = new Assignments();
+  @Mixin private ConfigOverrides changes = new ConfigOverrides();
 
   @Option(names = "--app", paramLabel = "NAME", description = "Name of the application.")
   private @Nullable String application;
@@ -72,11 +72,11 @@ final class AutoscalingReplayCommand extends CliCommand {
       refused.problems().stream()
           .map(each -> each.toString().replace(ScalingReplay.ENTRY, ""))
           .forEach(spec.commandLine().getErr()::println);
-      throw new Ended(ExitCode.USAGE);
+      throw new CommandExitException(ExitCode.USAGE);
     } catch (IOException unreadable) {
-      throw failed(file + ": " + unreadable + " (expected: a readable file)");
+      throw failure(file + ": " + unreadable + " (expected: a readable file)");
     } catch (IllegalArgumentException none) {
-      throw failed(String.valueOf(none.getMessage()));
+      throw failure(String.valueOf(none.getMessage()));
     }
     if (both.getInteger("unreadable") > 0) {
       say(file + ": " + both.getValue("unreadable") + " unreadable lines skipped");
@@ -88,7 +88,7 @@ final class AutoscalingReplayCommand extends CliCommand {
     JsonObject recorded = both.getJsonObject("recorded");
     JsonObject changed = both.getJsonObject("changed");
     long from = both.getLong("from_ms");
-    long step = Math.max(1_000, (both.getLong("to_ms") - from) / MOST_ROWS / 1_000 * 1_000);
+    long step = Math.max(1_000, (both.getLong("to_ms") - from) / MAX_ROWS / 1_000 * 1_000);
     Table table = new Table("|as recorded|changed");
     List<String> last = List.of();
     for (long at = from; at <= both.getLong("to_ms"); at += step) {

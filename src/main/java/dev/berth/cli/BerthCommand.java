@@ -10,7 +10,7 @@ import picocli.CommandLine.ScopeType;
 /** Command {@code berth}: help and version. Subcommands do the work. */
 @Command(
     name = "berth",
-    versionProvider = BerthCommand.Version.class,
+    versionProvider = BerthCommand.BerthVersionProvider.class,
     header = "Serves applications made of replicated deployments over HTTP.",
     synopsisSubcommandLabel = "COMMAND",
     exitCodeList = {
@@ -34,14 +34,14 @@ import picocli.CommandLine.ScopeType;
       "  berth deploy --help"
     })
 final class BerthCommand extends CliCommand {
-  private final Surroundings around;
+  private final CliEnvironment around;
 
-  BerthCommand(Surroundings around) {
+  BerthCommand(CliEnvironment around) {
     this.around = around;
   }
 
   /** Returns the environment of a command. */
-  static Surroundings around(CommandSpec ofCommand) {
+  static CliEnvironment around(CommandSpec ofCommand) {
     return ((BerthCommand) ofCommand.root().userObject()).around;
   }
 
@@ -64,7 +64,7 @@ final class BerthCommand extends CliCommand {
   }
 
   /** Version from the jar's manifest. */
-  static final class Version implements IVersionProvider {
+  static final class BerthVersionProvider implements IVersionProvider {
 
     @Override
     public String[] getVersion() {

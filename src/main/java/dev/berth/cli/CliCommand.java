@@ -18,12 +18,12 @@ abstract class CliCommand implements Callable<Integer> {
   @Spec CommandSpec spec;
 
   /** Ends a command whose messages are printed already. */
-  static final class Ended extends RuntimeException {
+  static final class CommandExitException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     final int exitCode;
 
-    Ended(int exitCode) {
+    CommandExitException(int exitCode) {
       super("exit code " + exitCode, null, false, false);
       this.exitCode = exitCode;
     }
@@ -33,7 +33,7 @@ abstract class CliCommand implements Callable<Integer> {
    * Runs the command.
    *
    * @param out standard output, which is flushed afterwards
-   * @throws Ended with the exit code
+   * @throws CommandExitException with the exit code
    * @throws ConfigException whose problems are then printed
    */
   abstract void run(PrintWriter out) throws InterruptedException;
@@ -44,7 +44,7 @@ abstract class CliCommand implements Callable<Integer> {
     try {
       run(out);
       return ExitCode.OK;
-    } catch (Ended ended) {
+    } catch (CommandExitException ended) {
       return ended.exitCode;
     } catch (ConfigException refused) {
       ValidateCommand.print(refused, spec.commandLine().getErr());
@@ -55,13 +55,13 @@ abstract class CliCommand implements Callable<Integer> {
   }
 
   /** Returns the environment of the command. */
-  Surroundings around() {
+  CliEnvironment around() {
     return BerthCommand.around(spec);
   }
 
   /** Prints one line on standard error. */
   void say(String message) {
-    spec.commandLine().getErr().println("berth: " + AdminServer.printable(message));
+    spec.commandLine().getErr().println("berth: " + AdminHttpClient.printable(message));
   }
 
   /** Prints a response on standard output: as JSON, or as text lines. */
@@ -75,13 +75,13 @@ abstract class CliCommand implements Callable<Integer> {
 
   /** Prints JSON on standard output. */
   void print(JsonObject json) {
-    spec.commandLine().getOut().println(AdminServer.printable(json.encodePrettily()));
+    spec.commandLine().getOut().println(AdminHttpClient.printable(json.encodePrettily()));
   }
 
   /** Prints the cause of a failure in one line, and returns the exit. */
-  Ended failed(String message) {
+  CommandExitException failure(String message) {
     say(message);
-    return new Ended(ExitCode.SOFTWARE);
+    return new CommandExitException(ExitCode.SOFTWARE);
   }
 
   /** Returns the exception for wrong usage. */

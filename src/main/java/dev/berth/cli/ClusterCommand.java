@@ -56,7 +56,7 @@ final class ClusterCommand extends CliCommand {
         "4:with --wait: replicas are left"
       },
       footer = {"  berth cluster drain n2", "  berth cluster drain n2 --wait --timeout-s 60"})
-  static final class Drain extends ChangeCommand {
+  static final class Drain extends MutatingCommand {
 
     @Parameters(paramLabel = "NODE", description = "Name of the node.")
     private String node;
@@ -65,8 +65,8 @@ final class ClusterCommand extends CliCommand {
 
     @Override
     void run(PrintWriter out) throws InterruptedException {
-      String path = AdminServer.path("cluster", "nodes", node, "drain");
-      AdminServer.Answer response = server.send("POST", path, null);
+      String path = AdminHttpClient.path("cluster", "nodes", node, "drain");
+      AdminHttpClient.AdminHttpReply response = server.send("POST", path, null);
       if (response.statusCode() != HTTP_ACCEPTED) {
         throw server.refusal(response);
       }
@@ -118,7 +118,7 @@ final class ClusterCommand extends CliCommand {
 
     @Override
     void run(PrintWriter out) throws InterruptedException {
-      String path = AdminServer.path("cluster", "nodes", node, "uncordon");
+      String path = AdminHttpClient.path("cluster", "nodes", node, "uncordon");
       server.required(server.send("POST", path, null), "message", String.class);
       JsonObject done = new JsonObject().put("node", node).put("outcome", "accepted");
       show(json, done, () -> List.of(node + ": accepts replicas again"));

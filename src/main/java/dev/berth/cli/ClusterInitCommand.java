@@ -1,6 +1,6 @@
 package dev.berth.cli;
 
-import dev.berth.cli.cluster.TrialCertificates;
+import dev.berth.cli.cluster.DevelopmentCertificates;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ClusterOptions;
 import io.vertx.core.json.JsonObject;
@@ -40,7 +40,7 @@ import picocli.CommandLine.Parameters;
       "    --host n3=10.0.0.3"
     })
 final class ClusterInitCommand extends CliCommand {
-  private static final int MOST_NODES = 50; // keeps node ports below the HTTP ports
+  private static final int MAX_NODES = 50; // keeps node ports below the HTTP ports
   private static final int FIRST_TEN = 742; // the first node's ports start at 7420
   private static final int FIRST_HTTP_PORT = 8000;
 
@@ -72,7 +72,7 @@ final class ClusterInitCommand extends CliCommand {
       names = "--nodes",
       paramLabel = "N",
       defaultValue = "3",
-      description = "Number of nodes; at most " + MOST_NODES + ". Default: ${DEFAULT-VALUE}")
+      description = "Number of nodes; at most " + MAX_NODES + ". Default: ${DEFAULT-VALUE}")
   private int nodes;
 
   @Option(
@@ -107,7 +107,7 @@ final class ClusterInitCommand extends CliCommand {
       Files.createDirectories(folder);
       try (Stream<Path> inside = Files.list(folder)) {
         if (inside.findAny().isPresent()) {
-          throw failed(folder + ": not empty (expected: an empty folder, or none)");
+          throw failure(folder + ": not empty (expected: an empty folder, or none)");
         }
       }
       writeCertificates(names);
@@ -115,14 +115,14 @@ final class ClusterInitCommand extends CliCommand {
         Files.writeString(file(node), configuration(node, names.indexOf(node)));
       }
     } catch (IOException | GeneralSecurityException failed) {
-      throw failed(folder + ": " + failed);
+      throw failure(folder + ": " + failed);
     }
     print(names);
   }
 
   private void check(List<String> names) {
-    if (nodes < 1 || nodes > MOST_NODES) {
-      throw wrong("--nodes: " + nodes + " (expected: 1 to " + MOST_NODES + ")");
+    if (nodes < 1 || nodes > MAX_NODES) {
+      throw wrong("--nodes: " + nodes + " (expected: 1 to " + MAX_NODES + ")");
     }
     if (!ClusterOptions.isName(name)) {
       throw wrong("--name: " + name + " (expected: 1 to 63 of a-z, 0-9 and -)");
@@ -146,7 +146,7 @@ final class ClusterInitCommand extends CliCommand {
           .computeIfAbsent(certificate(node), none -> new LinkedHashSet<>(HERE))
           .add(host(node));
     }
-    TrialCertificates.write(folder, name, certificates);
+    DevelopmentCertificates.write(folder, name, certificates);
   }
 
   private String anyWorker() {

@@ -31,12 +31,12 @@ final class ClusterStatusCommand extends AdminCommand {
   /**
    * Returns the cluster as a node reports it.
    *
-   * @throws Ended when the response is not readable
+   * @throws CommandExitException when the response is not readable
    */
   static JsonObject cluster(AdminCommand command) throws InterruptedException {
-    AdminServer.Answer response = command.server.get("/api/v1/cluster");
+    AdminHttpClient.AdminHttpReply response = command.server.get("/api/v1/cluster");
     if (response.statusCode() == HTTP_NOT_FOUND) {
-      throw command.failed(
+      throw command.failure(
           command.server.address + ": a single instance (expected: a node of a cluster)");
     }
     return command.server.required(response, "nodes", JsonArray.class);

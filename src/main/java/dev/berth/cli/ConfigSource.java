@@ -15,7 +15,7 @@ final class ConfigSource {
   @Parameters(paramLabel = "CONFIG", description = "YAML or JSON file.")
   Path file;
 
-  @Mixin private Assignments assignments = new Assignments();
+  @Mixin private ConfigOverrides assignments = new ConfigOverrides();
 
   /**
    * @param options settings that override {@code --set}

@@ -49,7 +49,7 @@ import picocli.CommandLine.Option;
       "    --set applications.echo.deployments.echo.num_replicas=2",
       "  BERTH_TOKEN=secret berth deploy conf/quickstart.yaml"
     })
-final class DeployCommand extends ChangeCommand {
+final class DeployCommand extends MutatingCommand {
   private static final String ALL = "/api/v1/applications";
   private static final String KEPT = "kept";
   private static final String PRUNED = "pruned";
@@ -121,7 +121,7 @@ final class DeployCommand extends ChangeCommand {
     if (!json) {
       tell(outcome, out);
     }
-    Outcome end = dryRun ? Outcome.ACCEPTED : await(outcome, out);
+    ChangeOutcome end = dryRun ? ChangeOutcome.ACCEPTED : await(outcome, out);
     if (json) {
       print(outcome, end, out);
     }
@@ -129,7 +129,7 @@ final class DeployCommand extends ChangeCommand {
   }
 
   private JsonObject put(Submission submission, String query) throws InterruptedException {
-    String path = only == null ? ALL : ALL + "/" + AdminServer.encoded(only);
+    String path = only == null ? ALL : ALL + "/" + AdminHttpClient.encoded(only);
     JsonObject declared =
         new JsonObject(only == null ? submission.document() : submission.applications().get(only));
     String sent = uploads.inPlaceOfPaths(declared).encode();
@@ -177,7 +177,7 @@ final class DeployCommand extends ChangeCommand {
     String names = String.join(", ", more);
     requireTerminal("--prune would also delete " + names + ", and there is no terminal to ask on");
     if (!around().agrees("Also delete " + names + " of " + server.address + "?", out)) {
-      throw failed("nothing was deployed");
+      throw failure("nothing was deployed");
     }
   }
 
@@ -200,7 +200,7 @@ final class DeployCommand extends ChangeCommand {
     out.flush();
   }
 
-  private Outcome await(JsonObject deployed, PrintWriter out) throws InterruptedException {
+  private ChangeOutcome await(JsonObject deployed, PrintWriter out) throws InterruptedException {
     Map<String, Long> revisions = new LinkedHashMap<>();
     for (JsonObject each : changes(deployed)) {
       if (!GONE_OR_OTHERS.contains(word(each))
@@ -208,19 +208,19 @@ final class DeployCommand extends ChangeCommand {
         revisions.put(name(each), revision.longValue());
       }
     }
-    Outcome outcome = await(new Goal.Running(revisions), out);
+    ChangeOutcome outcome = await(new WaitCondition.RunningCondition(revisions), out);
     if (outcome.word().equals("reached") && !json) {
       out.println(revisions.size() == 1 ? "It runs." : "All " + revisions.size() + " run.");
     }
     return outcome;
   }
 
-  private void print(JsonObject deployed, Outcome outcome, PrintWriter out) {
+  private void print(JsonObject deployed, ChangeOutcome outcome, PrintWriter out) {
     ServeStatus last = outcome.last();
     JsonArray applications = new JsonArray();
     for (JsonObject each : changes(deployed)) {
       JsonObject application = each.copy().put("change", word(each));
-      ServeStatus.Application found = last == null ? null : last.application(name(each));
+      ServeStatus.ReportedApplication found = last == null ? null : last.application(name(each));
       if (found != null) {
         application.put("status", found.status()).put("message", server.located(found.message()));
       }

@@ -23,10 +23,10 @@ import picocli.CommandLine.Command;
       "4:with --wait: the instance has not ended in time"
     },
     footer = {"  berth drain", "  berth drain --wait --timeout-s 40"})
-final class DrainCommand extends ChangeCommand {
+final class DrainCommand extends MutatingCommand {
   @Override
   void run(PrintWriter out) throws InterruptedException {
-    AdminServer.Answer response = server.send("POST", "/api/v1/drain", null);
+    AdminHttpClient.AdminHttpReply response = server.send("POST", "/api/v1/drain", null);
     if (response.statusCode() != HTTP_ACCEPTED && response.statusCode() != 200) {
       throw server.refusal(response);
     }

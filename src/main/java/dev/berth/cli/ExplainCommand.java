@@ -25,30 +25,30 @@ import picocli.CommandLine.Parameters;
       "  berth explain mine --json | jq '.explanations[0].phases_us'"
     })
 final class ExplainCommand extends AdminCommand {
-  private static final int MOST_ID_CHARS = 1_000; // clients: 128; handlers: any length
+  private static final int MAX_ID_CHARS = 1_000; // clients: 128; handlers: any length
 
   @Parameters(paramLabel = "ID", description = "Id of the request, from X-Request-ID.")
   private String id;
 
   @Override
   void run(PrintWriter out) throws InterruptedException {
-    if (id.isEmpty() || id.length() > MOST_ID_CHARS) {
+    if (id.isEmpty() || id.length() > MAX_ID_CHARS) {
       String problem = "ID: %s characters (expected: 1 to %s, a request's id)";
-      throw wrong(problem.formatted(id.length(), MOST_ID_CHARS));
+      throw wrong(problem.formatted(id.length(), MAX_ID_CHARS));
     }
-    String path = AdminServer.path("requests", id, "explain") + "?format=";
-    AdminServer.Answer response = server.get(path + (json ? "json" : "text"));
+    String path = AdminHttpClient.path("requests", id, "explain") + "?format=";
+    AdminHttpClient.AdminHttpReply response = server.get(path + (json ? "json" : "text"));
     if (response.statusCode() == 200) {
-      out.print(AdminServer.printable(response.body()));
+      out.print(AdminHttpClient.printable(response.body()));
       return;
     }
-    JsonObject error = AdminServer.json(response.body());
+    JsonObject error = AdminHttpClient.json(response.body());
     if (response.statusCode() == HTTP_NOT_FOUND
         && error != null
         && "no_explanation".equals(error.getValue("code"))) {
       String why = error.getValue("message") + "\n" + error.getValue("detail");
-      spec.commandLine().getErr().println(AdminServer.printable(why));
-      throw new Ended(ExitCode.SOFTWARE);
+      spec.commandLine().getErr().println(AdminHttpClient.printable(why));
+      throw new CommandExitException(ExitCode.SOFTWARE);
     }
     throw server.refuse(response);
   }

@@ -28,8 +28,8 @@ final class HistoryCommand extends AdminCommand {
 
   @Override
   void run(PrintWriter out) throws InterruptedException {
-    AdminServer.Answer response =
-        server.get(AdminServer.path("applications", application, "history"));
+    AdminHttpClient.AdminHttpReply response =
+        server.get(AdminHttpClient.path("applications", application, "history"));
     JsonObject answer = response.with("revisions", JsonArray.class);
     if (answer == null) {
       throw server.refusalOf(response, application, List.of());

@@ -2,7 +2,7 @@ package dev.berth.cli;
 
 import static java.net.HttpURLConnection.HTTP_CREATED;
 
-import dev.berth.cli.CliCommand.Ended;
+import dev.berth.cli.CliCommand.CommandExitException;
 import dev.berth.code.JarsByContent;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -17,22 +17,22 @@ final class JarUploads {
    * Sends a jar, unless the server has it.
    *
    * @return whether the jar was sent
-   * @throws Ended when the server rejects the jar, or the jar is not readable
+   * @throws CommandExitException when the server rejects the jar, or the jar is not readable
    */
-  boolean send(Path jar, AdminServer server) throws InterruptedException {
+  boolean send(Path jar, AdminHttpClient server) throws InterruptedException {
     String digest;
     try {
       digest = jars.add(jar);
     } catch (IOException unreadable) {
       server.say(jar + ": " + unreadable.getMessage() + " (expected: a readable file)");
-      throw new Ended(1);
+      throw new CommandExitException(1);
     }
-    String path = AdminServer.path("jars", String.valueOf(digest));
+    String path = AdminHttpClient.path("jars", String.valueOf(digest));
     if (digest == null || server.send("HEAD", path, null).statusCode() == 200) {
       return false;
     }
-    String name = AdminServer.encoded(String.valueOf(jar.getFileName()));
-    AdminServer.Answer response = server.send(path + "?name=" + name, jar);
+    String name = AdminHttpClient.encoded(String.valueOf(jar.getFileName()));
+    AdminHttpClient.AdminHttpReply response = server.send(path + "?name=" + name, jar);
     if (response.statusCode() != HTTP_CREATED && response.statusCode() != 200) {
       throw server.refusal(response);
     }

@@ -34,7 +34,8 @@ final class LedgerCommand extends AdminCommand {
   @Override
   void run(PrintWriter out) throws InterruptedException {
     String query = filter.parameters();
-    AdminServer.Answer response = server.get("/api/v1/ledger" + query.replaceFirst("&", "?"));
+    AdminHttpClient.AdminHttpReply response =
+        server.get("/api/v1/ledger" + query.replaceFirst("&", "?"));
     JsonObject ledger = response.with("replicas", JsonArray.class);
     if (ledger == null || !(ledger.getValue("total") instanceof JsonObject total)) {
       throw server.refuse(response);
@@ -45,12 +46,12 @@ final class LedgerCommand extends AdminCommand {
       server.status(filter.applications, filter.deployments, filter.replicas);
     }
     if (json) {
-      out.print(AdminServer.printable(response.body()));
+      out.print(AdminHttpClient.printable(response.body()));
     } else {
       table(shown, total).lines().forEach(out::println);
     }
     if (!Integer.valueOf(0).equals(total.getValue("audit_mismatches"))) {
-      throw new Ended(ExitCode.SOFTWARE);
+      throw new CommandExitException(ExitCode.SOFTWARE);
     }
   }
 

@@ -33,7 +33,7 @@ import picocli.CommandLine.Option;
       "  berth logs -f --json | jq -r .fields.reason"
     })
 final class LogsCommand extends AdminCommand {
-  private static final int MOST_AT_ONCE = 1_000;
+  private static final int MAX_LINES_PER_REQUEST = 1_000;
 
   @Mixin private ReplicaFilter filter = new ReplicaFilter();
 
@@ -61,11 +61,11 @@ final class LogsCommand extends AdminCommand {
       throw wrong("-n: " + lines + " (expected: an integer from 1 to 10000)");
     }
     CompletionStage<String> stop = follow ? around().stopSignal().get() : null;
-    TextLines form = new TextLines(TextLines.Form.FILE);
+    TextLines form = new TextLines(TextLines.LogLineForm.FILE);
     String began = "";
     long since = -1; // requests the last lines
     for (; ; ) {
-      AdminServer.Answer response = server.get("/api/v1/logs" + query(since));
+      AdminHttpClient.AdminHttpReply response = server.get("/api/v1/logs" + query(since));
       JsonObject page = response.with("lines", JsonArray.class);
       if (page == null) {
         throw server.refuse(response);
@@ -92,7 +92,7 @@ final class LogsCommand extends AdminCommand {
       found.forEach(line -> print(line, form, out));
       out.flush();
       since = page.getValue("next") instanceof Number next ? next.longValue() : since;
-      boolean more = since >= 0 && found.size() == MOST_AT_ONCE && follow;
+      boolean more = since >= 0 && found.size() == MAX_LINES_PER_REQUEST && follow;
       if (stop == null || (!more && around().pause().until(stop, RHYTHM))) {
         return;
       }
@@ -114,9 +114,9 @@ final class LogsCommand extends AdminCommand {
   }
 
   private String query(long since) {
-    return (since < 0 ? "?limit=" + lines : "?limit=" + MOST_AT_ONCE + "&since=" + since)
+    return (since < 0 ? "?limit=" + lines : "?limit=" + MAX_LINES_PER_REQUEST + "&since=" + since)
         + filter.parameters()
-        + AdminServer.parameters("level", level == null ? List.of() : List.of(level));
+        + AdminHttpClient.parameters("level", level == null ? List.of() : List.of(level));
   }
 
   private void print(Object each, TextLines form, PrintWriter out) {
@@ -124,7 +124,7 @@ final class LogsCommand extends AdminCommand {
       return;
     }
     if (json) {
-      out.println(AdminServer.printable(line.encode()));
+      out.println(AdminHttpClient.printable(line.encode()));
       return;
     }
     StringBuilder text = new StringBuilder();
@@ -140,6 +140,6 @@ final class LogsCommand extends AdminCommand {
     if (!exception.isEmpty()) {
       text.append('\n').append(exception.stripTrailing());
     }
-    out.println(AdminServer.printable(text.toString().replace("\t", "    ")));
+    out.println(AdminHttpClient.printable(text.toString().replace("\t", "    ")));
   }
 }

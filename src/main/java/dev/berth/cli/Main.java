@@ -25,12 +25,13 @@ public final class Main {
     System.getProperties().putIfAbsent("io.netty.jfr.enabled", "false");
     JulHandler.install();
     System.exit(
-        commandLine(Main::start, Surroundings.ofProcess(StopSignals::install), args).execute(args));
+        commandLine(Main::start, CliEnvironment.ofProcess(StopSignals::install), args)
+            .execute(args));
   }
 
-  private static Future<RunningNode> start(ServeConfig config, CompletionStage<String> stop) {
+  private static Future<NodeHandle> start(ServeConfig config, CompletionStage<String> stop) {
     return BerthNode.start(config, LogTap.ofProcess(), stop)
-        .map(node -> new RunningNode(node::close, node.stopAsked()));
+        .map(node -> new NodeHandle(node::close, node.stopAsked()));
   }
 
   /**
@@ -42,8 +43,8 @@ public final class Main {
    *     created: reading the annotations of all commands takes as long as the start of the JVM
    */
   static CommandLine commandLine(
-      BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start,
-      Surroundings around,
+      BiFunction<ServeConfig, CompletionStage<String>, Future<NodeHandle>> start,
+      CliEnvironment around,
       String... words) {
     List<Object> all =
         List.of(

@@ -23,9 +23,9 @@ final class ReplicaFilter {
 
   /** Returns the query parameters, each {@code &name=value}; empty without an option. */
   String parameters() {
-    return AdminServer.parameters("application", applications)
-        + AdminServer.parameters("deployment", deployments)
-        + AdminServer.parameters("replica", replicas)
-        + AdminServer.parameters("node", node == null ? List.of() : List.of(node));
+    return AdminHttpClient.parameters("application", applications)
+        + AdminHttpClient.parameters("deployment", deployments)
+        + AdminHttpClient.parameters("replica", replicas)
+        + AdminHttpClient.parameters("node", node == null ? List.of() : List.of(node));
   }
 }

@@ -29,7 +29,7 @@ import picocli.CommandLine.Parameters;
       "  berth rollback echo --to 3 --wait",
       "  berth rollback echo --dry-run"
     })
-final class RollbackCommand extends ChangeCommand {
+final class RollbackCommand extends MutatingCommand {
   @Parameters(paramLabel = "APP", description = "Name of the application.")
   private String application;
 
@@ -48,8 +48,9 @@ final class RollbackCommand extends ChangeCommand {
       throw wrong("--to: " + to + " (expected: a revision number from berth history)");
     }
     String query = (to == null ? "" : "&to=" + to) + (dryRun ? "&dry_run=true" : "");
-    String path = AdminServer.path("applications", application, "rollback");
-    AdminServer.Answer response = server.send("POST", path + query.replaceFirst("&", "?"), null);
+    String path = AdminHttpClient.path("applications", application, "rollback");
+    AdminHttpClient.AdminHttpReply response =
+        server.send("POST", path + query.replaceFirst("&", "?"), null);
     String key = dryRun ? "to" : "revision";
     JsonObject answer = response.with(key, Number.class);
     if (answer == null) {
@@ -65,6 +66,6 @@ final class RollbackCommand extends ChangeCommand {
     if (!json) {
       out.println(application + ": rolls back, as revision " + revision);
     }
-    finish(new Goal.Running(Map.of(application, revision)), change, out);
+    finish(new WaitCondition.RunningCondition(Map.of(application, revision)), change, out);
   }
 }

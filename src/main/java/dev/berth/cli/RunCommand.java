@@ -56,7 +56,7 @@ import picocli.CommandLine.Parameters;
     })
 final class RunCommand extends CliCommand {
 
-  private final BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start;
+  private final BiFunction<ServeConfig, CompletionStage<String>, Future<NodeHandle>> start;
 
   /** Short options, as settings of the keys that they stand for. */
   private final List<Setting> options = new ArrayList<>();
@@ -67,7 +67,7 @@ final class RunCommand extends CliCommand {
       description = "YAML or JSON file. Without it, the instance waits for deploys.")
   private @Nullable Path file;
 
-  @Mixin private Assignments assignments = new Assignments();
+  @Mixin private ConfigOverrides assignments = new ConfigOverrides();
 
   @Option(names = "--host", paramLabel = "HOST", description = "Address of the HTTP server.")
   private void host(String host) {
@@ -138,7 +138,7 @@ final class RunCommand extends CliCommand {
   /**
    * @param start starts a node, unless the signal comes first
    */
-  RunCommand(BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start) {
+  RunCommand(BiFunction<ServeConfig, CompletionStage<String>, Future<NodeHandle>> start) {
     this.start = start;
   }
 
@@ -167,7 +167,7 @@ final class RunCommand extends CliCommand {
       printAgain.run();
     }
     if (!drained) {
-      throw new Ended(ExitCode.SOFTWARE);
+      throw new CommandExitException(ExitCode.SOFTWARE);
     }
   }
 
@@ -190,7 +190,7 @@ final class RunCommand extends CliCommand {
     if (!expected) {
       cause.printStackTrace(err); // a bug in Berth or in the application
     }
-    return new Ended(ExitCode.SOFTWARE);
+    return new CommandExitException(ExitCode.SOFTWARE);
   }
 
   private static String messages(Throwable cause) {

@@ -26,7 +26,7 @@ import picocli.CommandLine.Parameters;
       "  berth scale echo echo --auto",
       "  berth scale echo echo 8 --wait --timeout-s 60"
     })
-final class ScaleCommand extends ChangeCommand {
+final class ScaleCommand extends MutatingCommand {
   @Parameters(index = "0", paramLabel = "APP", description = "Name of the application.")
   private String application;
 
@@ -53,12 +53,13 @@ final class ScaleCommand extends ChangeCommand {
     if (!auto) {
       asked.put("target_num_replicas", number);
     }
-    String path = AdminServer.path("applications", application, "deployments", deployment, "scale");
-    AdminServer.Answer response = server.send("POST", path, asked.encode());
+    String path =
+        AdminHttpClient.path("applications", application, "deployments", deployment, "scale");
+    AdminHttpClient.AdminHttpReply response = server.send("POST", path, asked.encode());
     if (response.statusCode() != 200) {
       throw server.refusalOf(response, application, List.of(deployment));
     }
-    JsonObject answer = AdminServer.json(response.body());
+    JsonObject answer = AdminHttpClient.json(response.body());
     String autoscaling = answer == null ? null : answer.getString("autoscaling");
     if (!json) {
       String wanted =
@@ -74,6 +75,6 @@ final class ScaleCommand extends ChangeCommand {
             .put("deployment", deployment)
             .put("target_num_replicas", number)
             .put("autoscaling", autoscaling);
-    finish(new Goal.Scaled(application, deployment, number), change, out);
+    finish(new WaitCondition.ScaledCondition(application, deployment, number), change, out);
   }
 }

@@ -27,7 +27,7 @@ record ServeStatus(
     long term,
     @Nullable Double targetCapacity,
     @Nullable String stateDir,
-    List<Application> applications,
+    List<ReportedApplication> applications,
     JsonObject json) {
 
   /** Path of the status. */
@@ -43,16 +43,16 @@ record ServeStatus(
    *
    * @param json the application's part of the response
    */
-  record Application(
+  record ReportedApplication(
       String name,
       String status,
       String message,
       long revision,
-      List<Deployment> deployments,
+      List<ReportedDeployment> deployments,
       JsonObject json) {
 
     /** Returns the deployment of a name; null when there is none. */
-    @Nullable Deployment deployment(String name) {
+    @Nullable ReportedDeployment deployment(String name) {
       return deployments.stream().filter(each -> each.name.equals(name)).findFirst().orElse(null);
     }
   }
@@ -68,7 +68,7 @@ record ServeStatus(
    * @param autoscaling autoscaling state; null without autoscaling
    * @param replicaIds ids of all replicas
    */
-  record Deployment(
+  record ReportedDeployment(
       String name,
       String status,
       String message,
@@ -128,15 +128,18 @@ record ServeStatus(
    */
   @Nullable String missing(
       List<String> applications, List<String> deployments, List<String> replicas) {
-    List<Deployment> of =
+    List<ReportedDeployment> of =
         this.applications.stream()
             .filter(each -> applications.isEmpty() || applications.contains(each.name))
             .flatMap(each -> each.deployments.stream())
             .toList();
     Stream<String> ids = of.stream().flatMap(each -> each.replicaIds.stream());
     return Stream.of(
-            noSuch("application", applications, this.applications.stream().map(Application::name)),
-            noSuch("deployment", deployments, of.stream().map(Deployment::name).distinct()),
+            noSuch(
+                "application",
+                applications,
+                this.applications.stream().map(ReportedApplication::name)),
+            noSuch("deployment", deployments, of.stream().map(ReportedDeployment::name).distinct()),
             noSuch("replica", replicas, ids))
         .flatMap(Function.identity())
         .findFirst()
@@ -153,7 +156,7 @@ record ServeStatus(
   }
 
   /** Returns the application of a name; null when there is none. */
-  @Nullable Application application(String name) {
+  @Nullable ReportedApplication application(String name) {
     return applications.stream().filter(each -> each.name.equals(name)).findFirst().orElse(null);
   }
 
@@ -162,12 +165,12 @@ record ServeStatus(
    *
    * @param only name of one application; null for all
    */
-  List<Application> shown(@Nullable String only) {
+  List<ReportedApplication> shown(@Nullable String only) {
     return applications.stream().filter(each -> only == null || only.equals(each.name)).toList();
   }
 
-  private static Application application(JsonObject application, long atMs) {
-    return new Application(
+  private static ReportedApplication application(JsonObject application, long atMs) {
+    return new ReportedApplication(
         text(application, "name"),
         text(application, "status"),
         text(application, "message"),
@@ -176,7 +179,7 @@ record ServeStatus(
         application);
   }
 
-  private static Deployment deployment(JsonObject deployment, long atMs) {
+  private static ReportedDeployment deployment(JsonObject deployment, long atMs) {
     String version = text(deployment, "version");
     int running = 0;
     long startedMs = atMs;
@@ -196,7 +199,7 @@ record ServeStatus(
         others.merge(kind, 1, Integer::sum);
       }
     }
-    return new Deployment(
+    return new ReportedDeployment(
         text(deployment, "name"),
         text(deployment, "status"),
         text(deployment, "message"),

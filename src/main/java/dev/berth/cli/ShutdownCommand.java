@@ -39,9 +39,10 @@ final class ShutdownCommand extends AdminCommand {
     String all = String.join(", ", names);
     String question = "Delete " + all + " of " + server.address + "?";
     if (!yes && !names.isEmpty() && !around().agrees(question, out)) {
-      throw failed("nothing was deleted");
+      throw failure("nothing was deleted");
     }
-    AdminServer.Answer deleted = server.send("DELETE", "/api/serve/applications/", null);
+    AdminHttpClient.AdminHttpReply deleted =
+        server.send("DELETE", "/api/serve/applications/", null);
     if (deleted.statusCode() != 200) {
       throw server.refusal(deleted);
     }

@@ -54,7 +54,7 @@ final class StatusCommand extends AdminCommand {
     List<String> lines = new ArrayList<>();
     lines.add(StatusTable.headline(serve));
     lines.addAll(StatusTable.blocked(serve));
-    List<ServeStatus.Application> shown = serve.shown(only);
+    List<ServeStatus.ReportedApplication> shown = serve.shown(only);
     if (shown.isEmpty()) {
       lines.add(only == null ? "No application is deployed." : only + ": not deployed.");
     } else {
@@ -65,7 +65,8 @@ final class StatusCommand extends AdminCommand {
 
   /** Returns the whole status, or the status with the one requested application. */
   private JsonObject chosen(ServeStatus serve) {
-    List<JsonObject> shown = serve.shown(only).stream().map(ServeStatus.Application::json).toList();
+    List<JsonObject> shown =
+        serve.shown(only).stream().map(ServeStatus.ReportedApplication::json).toList();
     return only == null
         ? serve.json()
         : serve.json().copy().put("applications", new JsonArray(shown));
@@ -79,9 +80,10 @@ final class StatusCommand extends AdminCommand {
 
   private void watch(ServeStatus serve, PrintWriter out) throws InterruptedException {
     StatusDisplay display = new StatusDisplay(around(), out);
-    Changes<JsonObject> changes =
-        new Changes<>(
-            StatusCommand::timeless, (name, before, now) -> AdminServer.printable(now.encode()));
+    StatusDiff<JsonObject> changes =
+        new StatusDiff<>(
+            StatusCommand::timeless,
+            (name, before, now) -> AdminHttpClient.printable(now.encode()));
     watch(
         serve,
         !around().terminal(),

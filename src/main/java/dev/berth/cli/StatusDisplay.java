@@ -17,13 +17,13 @@ final class StatusDisplay {
   private static final String WRAP = "\u001b[?7h";
 
   private final PrintWriter out;
-  private final Changes<String> changes =
-      new Changes<>(state -> state, (name, before, now) -> Table.oneLine(name + ": " + now));
+  private final StatusDiff<String> changes =
+      new StatusDiff<>(state -> state, (name, before, now) -> Table.oneLine(name + ": " + now));
   private final boolean live;
   private final int mostLines;
   private int drawn;
 
-  StatusDisplay(Surroundings around, PrintWriter out) {
+  StatusDisplay(CliEnvironment around, PrintWriter out) {
     this.out = out;
     this.live = around.terminal();
     this.mostLines = Math.max(3, rows(around.variables().apply("LINES")) - 1);
@@ -40,7 +40,7 @@ final class StatusDisplay {
    * @param lines lines that replace the previous block on a terminal
    * @param applications applications whose changes other outputs show
    */
-  void show(List<String> lines, List<ServeStatus.Application> applications) {
+  void show(List<String> lines, List<ServeStatus.ReportedApplication> applications) {
     if (live) {
       out.print(drawing(lines));
       drawn = Math.min(lines.size(), mostLines);
@@ -54,10 +54,10 @@ final class StatusDisplay {
    * Returns states by name: {@code RUNNING}, {@code UPDATING, replicas 1/2 (1 starting), version
    * 9f2c}.
    */
-  private static Map<String, String> states(List<ServeStatus.Application> applications) {
+  private static Map<String, String> states(List<ServeStatus.ReportedApplication> applications) {
     Map<String, String> states = new LinkedHashMap<>();
-    for (ServeStatus.Application application : applications) {
-      for (ServeStatus.Deployment each : application.deployments()) {
+    for (ServeStatus.ReportedApplication application : applications) {
+      for (ServeStatus.ReportedDeployment each : application.deployments()) {
         String version = each.version().isEmpty() ? "" : ", version " + each.version();
         String state = each.status() + ", replicas " + each.replicas() + version;
         String reason = StatusTable.reason(each.message());

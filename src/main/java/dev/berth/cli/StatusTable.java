@@ -9,7 +9,8 @@ import java.util.List;
  */
 record StatusTable(boolean colours) {
   private static final int STATUS = 2;
-  private static final int MOST_WIDE = 48; // maximum column width; longer cells shift their line
+  private static final int MAX_COLUMN_CHARS =
+      48; // maximum column width; longer cells shift their line
 
   /** Returns the instance, with the place of the deployed state. */
   static String headline(ServeStatus serve) {
@@ -17,13 +18,14 @@ record StatusTable(boolean colours) {
     String folder = serve.stateDir();
     String part = capacity == null ? "" : ", target capacity " + percent(capacity) + " %";
     String kept = ", kept in " + (folder == null ? "memory only" : folder);
-    return AdminServer.printable(serve.node() + ", controller term " + serve.term() + part + kept);
+    return AdminHttpClient.printable(
+        serve.node() + ", controller term " + serve.term() + part + kept);
   }
 
   /** Returns a line for each blocked event loop of the instance. */
   static List<String> blocked(ServeStatus serve) {
     return ServeStatus.list(serve.json(), "blocked_loops").stream()
-        .map(loop -> AdminServer.printable(ServeStatus.text(loop, "text")))
+        .map(loop -> AdminHttpClient.printable(ServeStatus.text(loop, "text")))
         .toList();
   }
 
@@ -34,13 +36,13 @@ record StatusTable(boolean colours) {
   }
 
   /** Returns the table's head, and a line for each application and each deployment. */
-  List<String> lines(List<ServeStatus.Application> applications) {
+  List<String> lines(List<ServeStatus.ReportedApplication> applications) {
     Table table = new Table("application|deployment|status|revision|replicas|version|message");
-    for (ServeStatus.Application application : applications) {
+    for (ServeStatus.ReportedApplication application : applications) {
       Object revision = application.revision() > 0 ? application.revision() : "";
       table.row(
           application.name(), "", application.status(), revision, "", "", application.message());
-      for (ServeStatus.Deployment each : application.deployments()) {
+      for (ServeStatus.ReportedDeployment each : application.deployments()) {
         table.row(
             "",
             each.name(),
@@ -52,7 +54,7 @@ record StatusTable(boolean colours) {
       }
     }
     return table.lines(
-        MOST_WIDE, (column, cell) -> column == STATUS && colours ? coloured(cell) : cell);
+        MAX_COLUMN_CHARS, (column, cell) -> column == STATUS && colours ? coloured(cell) : cell);
   }
 
   /** Returns the suffix of a status with a cause. */

@@ -46,7 +46,7 @@ final class StopSignals {
   }
 
   /** Handles a signal. Called on a new thread for each signal. */
-  void received(String name, int number) {
+  void onSignal(String name, int number) {
     if (!first.complete("SIG" + name)) {
       halt.accept(128 + number); // as shells report a process that this signal ended
     }
@@ -62,7 +62,7 @@ final class StopSignals {
               new Class<?>[] {handler},
               (self, method, arguments) -> {
                 if (method.getName().equals("handle")) {
-                  received(name, number);
+                  onSignal(name, number);
                 }
                 return null;
               });

@@ -56,6 +56,6 @@ final class Table {
 
   /** Returns a text as one line without control characters. */
   static String oneLine(String text) {
-    return AdminServer.printable(text.strip().replaceAll("\\s*\\R\\s*", "; "));
+    return AdminHttpClient.printable(text.strip().replaceAll("\\s*\\R\\s*", "; "));
   }
 }

@@ -54,7 +54,7 @@ final class TrafficCommand extends AdminCommand {
     if (!weights.isEmpty() && !explain.isEmpty()) {
       throw wrong("--explain: beside " + weights + " (expected: only one of them)");
     }
-    String query = route == null ? "" : "?route=" + AdminServer.encoded(route);
+    String query = route == null ? "" : "?route=" + AdminHttpClient.encoded(route);
     if (!explain.isEmpty()) {
       explain(query);
     } else if (weights.isEmpty()) {
@@ -71,7 +71,7 @@ final class TrafficCommand extends AdminCommand {
       if (said.length < 2 || said[0].isEmpty()) {
         throw wrong("--explain: " + part + " (expected: header=NAME: VALUE, cookie=NAME=VALUE, …)");
       }
-      asked.append(AdminServer.parameters(AdminServer.encoded(said[0]), List.of(said[1])));
+      asked.append(AdminHttpClient.parameters(AdminHttpClient.encoded(said[0]), List.of(said[1])));
     }
     JsonObject answer =
         server.required(server.get("/api/v1/traffic/explain" + asked), "why", String.class);
@@ -80,7 +80,8 @@ final class TrafficCommand extends AdminCommand {
 
   private void split(String query) throws InterruptedException {
     JsonObject wanted = new JsonObject().put("weights", new JsonObject(Map.copyOf(weights)));
-    AdminServer.Answer response = server.send("PUT", "/api/v1/traffic" + query, wanted.encode());
+    AdminHttpClient.AdminHttpReply response =
+        server.send("PUT", "/api/v1/traffic" + query, wanted.encode());
     JsonObject answer = server.required(response, "revision", Number.class);
     String accepted = route + ": " + weights + ", revision " + answer.getValue("revision");
     show(json, answer, () -> List.of(accepted));

@@ -69,7 +69,7 @@ final class ValidateCommand extends CliCommand {
         throw refused;
       }
       out.println(encode(refused.problems()));
-      throw new Ended(ExitCode.USAGE);
+      throw new CommandExitException(ExitCode.USAGE);
     }
   }
 

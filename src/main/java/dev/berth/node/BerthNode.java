@@ -20,7 +20,7 @@ import dev.berth.desired.StateLog;
 import dev.berth.desired.TimeOfDay;
 import dev.berth.ingress.IngressTransport;
 import dev.berth.metrics.Meters;
-import dev.berth.node.InstanceHost.Instance;
+import dev.berth.node.InstanceRuntime.InstanceContext;
 import dev.berth.node.loops.EventLoops;
 import dev.berth.node.loops.HeapWatch;
 import dev.berth.node.loops.Identity;
@@ -70,7 +70,7 @@ public final class BerthNode {
   /** Share of {@code berth.shutdown_timeout_s} that draining may use; the rest is for closing. */
   private static final double DRAIN_SHARE = 0.9;
 
-  private static final int MOST_ROUTES_SAID = 8;
+  private static final int MAX_LOGGED_ROUTES = 8;
 
   private final ServeConfig config;
   private final LogFeed log;
@@ -87,7 +87,7 @@ public final class BerthNode {
   private final Promise<BerthNode> started = Promise.promise();
   private final Promise<Void> closed = Promise.promise();
   final LoopVerticle control = new LoopVerticle("control loop");
-  private volatile @Nullable InstanceParts parts; // set once the event loops exist
+  private volatile @Nullable InstanceWiring parts; // set once the event loops exist
   private final AtomicBoolean closeAsked = new AtomicBoolean();
 
   private final Promise<String> stopAsked = Promise.promise();
@@ -137,7 +137,7 @@ public final class BerthNode {
               serve,
               threads.commands(),
               threads,
-              () -> cluster == null ? List.of() : ClusterTerms.callers(vertx, cluster));
+              () -> cluster == null ? List.of() : ClusterIdentity.callers(vertx, cluster));
     }
   }
 
@@ -177,15 +177,18 @@ public final class BerthNode {
     }
     return cluster == null
         ? new JournalLog(config.settings())
-        : ConsensusEngine.find().log(ClusterTerms.consensus(config, cluster, identity));
+        : ConsensusEngine.find().log(ClusterIdentity.consensus(config, cluster, identity));
   }
 
   private NodeRole role(
-      Instance on, Function<NodeRole, InstanceHost> host, @Nullable ClusterSide side) {
+      InstanceContext on,
+      Function<NodeRole, InstanceRuntime> host,
+      @Nullable ClusterMembershipClient side) {
     if (serve == null) {
       return new WorkerRole(on, host, Objects.requireNonNull(side), threads.commands());
     }
-    var parts = new LocalController.Parts(on, host, serve, this::announced, this::drainAsked);
+    var parts =
+        new LocalController.ControllerRoleParts(on, host, serve, this::announced, this::drainAsked);
     return side == null ? new StandaloneRole(parts) : new ControlRole(parts, side);
   }
 
@@ -200,7 +203,7 @@ public final class BerthNode {
   }
 
   /** Returns the parts of the instance, which must have started. */
-  InstanceParts running() {
+  InstanceWiring running() {
     return Objects.requireNonNull(parts, "node: not started (expected: a started one)");
   }
 
@@ -248,8 +251,8 @@ public final class BerthNode {
       end().onComplete(ended -> started.fail(new StartFailedException(why.formatted(failed))));
       return;
     }
-    Future<@Nullable ClusterTerms> terms =
-        cluster == null ? Future.succeededFuture() : ClusterTerms.read(vertx, cluster);
+    Future<@Nullable ClusterIdentity> terms =
+        cluster == null ? Future.succeededFuture() : ClusterIdentity.read(vertx, cluster);
     LoopVerticle links = cluster == null ? null : new LoopVerticle("links loop");
     EventLoops.of(vertx, config.get(InstanceOptions.EVENT_LOOPS), control, links, workers)
         .onFailure(failed -> end().onComplete(ended -> started.fail(failed)))
@@ -269,11 +272,11 @@ public final class BerthNode {
         });
   }
 
-  private void startParts(EventLoops loops, @Nullable ClusterTerms terms) {
+  private void startParts(EventLoops loops, @Nullable ClusterIdentity terms) {
     logTransport();
-    InstanceParts made =
-        new InstanceParts(
-            new Instance(config, identity, meters, loops, threads, log, terms), this::role);
+    InstanceWiring made =
+        new InstanceWiring(
+            new InstanceContext(config, identity, meters, loops, threads, log, terms), this::role);
     meters.add(threads::show);
     meters.add(workers::show);
     if (cluster != null) {
@@ -289,7 +292,7 @@ public final class BerthNode {
         .onComplete(read -> step(() -> serve(made)), this::fail);
   }
 
-  private void serve(InstanceParts made) {
+  private void serve(InstanceWiring made) {
     assert control.isHere();
     Throwable problem = initial.problem();
     if (problem != null) {
@@ -345,8 +348,8 @@ public final class BerthNode {
             + config.get(HttpOptions.ROOT_PATH);
     List<String> prefixes = running().host.routes.prefixes();
     String shown =
-        prefixes.stream().limit(MOST_ROUTES_SAID).map(base::concat).collect(joining(" "));
-    return prefixes.isEmpty() ? base : prefixes.size() > MOST_ROUTES_SAID ? shown + " ..." : shown;
+        prefixes.stream().limit(MAX_LOGGED_ROUTES).map(base::concat).collect(joining(" "));
+    return prefixes.isEmpty() ? base : prefixes.size() > MAX_LOGGED_ROUTES ? shown + " ..." : shown;
   }
 
   /** Returns a URL that works on this machine; a wildcard host becomes localhost. */
@@ -439,10 +442,11 @@ public final class BerthNode {
         .stopOthers()
         .timeout(Math.max(500, left), TimeUnit.MILLISECONDS)
         .onFailure(failed -> LOG.warn("{} not stopped in order", identity.node(), failed))
-        .onComplete(stopped -> control.execute(() -> ended(notDrained))); // completes off the loop
+        .onComplete(
+            stopped -> control.execute(() -> completeClose(notDrained))); // completes off the loop
   }
 
-  private void ended(@Nullable Throwable notDrained) {
+  private void completeClose(@Nullable Throwable notDrained) {
     end()
         .onComplete(
             ended -> {
@@ -456,7 +460,7 @@ public final class BerthNode {
     closeAsked.set(true); // else the heap watch takes the end of a loop for a full heap
     threads.stop();
     workers.stop();
-    InstanceParts all = parts;
+    InstanceWiring all = parts;
     if (all != null) {
       all.host.builds.closeAll();
     }

@@ -74,16 +74,16 @@ final class ControlRole extends LocalController
   /** Interval of the attempts to fetch jars that this node lost from other nodes. */
   private static final Duration RESTORE = Duration.ofSeconds(2);
 
-  private final ClusterSide side;
+  private final ClusterMembershipClient side;
   private final LinkServer controlLinks;
   private final ControlServer server;
-  private final StandingCommands standing = new StandingCommands();
+  private final RetainedCommands standing = new RetainedCommands();
   private Future<Void> restoring = Future.succeededFuture(); // last attempt to fetch lost jars
   private long restores = -1; // timer id
   private boolean standsBy;
   private final Set<String> told = new HashSet<>(); // bus names of nodes with all standing commands
 
-  ControlRole(Parts parts, ClusterSide side) {
+  ControlRole(ControllerRoleParts parts, ClusterMembershipClient side) {
     super(parts);
     this.side = side;
     controlLinks = new LinkServer(side.controlLoops.tls(), "control links");
@@ -91,7 +91,7 @@ final class ControlRole extends LocalController
     this.standsBy = serve.nodes().standsBy() != null;
   }
 
-  private static MembershipRules rules(ClusterSide side) {
+  private static MembershipRules rules(ClusterMembershipClient side) {
     return new MembershipRules(
         side.config.name(),
         side.config.node(),
@@ -145,10 +145,10 @@ final class ControlRole extends LocalController
   }
 
   @Override
-  void recovered(Recovered known) {
-    super.recovered(known);
+  void onRecovered(Recovered known) {
+    super.onRecovered(known);
     control.home().setTimer(UNROUTED.toMillis(), over -> standing.giveUp());
-    standing.recovered();
+    standing.onRecovered();
   }
 
   @Override
@@ -170,11 +170,11 @@ final class ControlRole extends LocalController
   void tellHosted(Consumer<ControllerEvent> controller) {
     standing.begin(serve.applications().stream().map(DeclaredApplication::name).toList());
     told.clear();
-    joined(on.identity().node(), side.config.zone(), controller);
+    reportJoined(on.identity().node(), side.config.zone(), controller);
     for (Member each : side.members.list()) {
       String node = each.node().busName();
       if (!isHere(node)) {
-        joined(node, each.node().zone(), controller);
+        reportJoined(node, each.node().zone(), controller);
         state(node, each.state(), controller);
       }
     }
@@ -192,10 +192,11 @@ final class ControlRole extends LocalController
   }
 
   /** Reports a node to the controller, with its cordon if an operator drained the node before. */
-  private void joined(String node, @Nullable String zone, Consumer<ControllerEvent> controller) {
+  private void reportJoined(
+      String node, @Nullable String zone, Consumer<ControllerEvent> controller) {
     controller.accept(new NodeJoined(node, zone));
     if (serve.nodes().cordoned().contains(NodeInfo.nameOf(node))) {
-      OperatedCluster.tell(node, true, controller);
+      ClusterAdmin.tell(node, true, controller);
     }
   }
 
@@ -206,7 +207,7 @@ final class ControlRole extends LocalController
     if (isHere(member.node().busName())) {
       return; // the controller knew this node from its start
     }
-    joined(member.node().busName(), member.node().zone(), this::tell);
+    reportJoined(member.node().busName(), member.node().zone(), this::tell);
   }
 
   /**
@@ -241,7 +242,7 @@ final class ControlRole extends LocalController
   @Override
   public void onEvent(Member member, Buffer event) {
     JsonObject json = new JsonObject(event);
-    if (json.equals(ClusterSide.EMPTIED)) {
+    if (json.equals(ClusterMembershipClient.EMPTIED)) {
       server.onNodeDrained(member.node().name());
     } else if (JsonForm.EVENTS.decode(json) instanceof OfReplica of) {
       tell(of);
@@ -370,10 +371,10 @@ final class ControlRole extends LocalController
   @Override
   public List<AdminRoutes> operators(Function<ControllerCommands, AdminRoutes> here) {
     ClusterRoutes cluster =
-        new ClusterRoutes(new OperatedCluster(side, serve, server, this::replicas, this::tell));
+        new ClusterRoutes(new ClusterAdmin(side, serve, server, this::replicas, this::tell));
     List<AdminRoutes> routes = new ArrayList<>();
     routes.add(cluster::mountStatus);
-    routes.add(new CommandGate(this::cluster, this::closed));
+    routes.add(new CommandGate(this::cluster, this::closedReason));
     routes.add(cluster);
     routes.addAll(super.operators(here));
     return routes;
@@ -387,7 +388,7 @@ final class ControlRole extends LocalController
    * Returns why operators' requests are refused, or null. A control node that lost its state must
    * not report that there are no applications.
    */
-  private @Nullable String closed() {
+  private @Nullable String closedReason() {
     return standsBy || serve.applications().isEmpty() ? server.closedReason() : null;
   }
 
@@ -400,7 +401,7 @@ final class ControlRole extends LocalController
   /** Lets other nodes start replacements for the replicas. */
   @Override
   public Future<Void> withdraw() {
-    return side.left(host());
+    return side.drainAndLeave(host());
   }
 
   /** Closes the log last: leaving nodes need its commits, and other nodes fetch code through it. */

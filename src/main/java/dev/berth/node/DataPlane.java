@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * limits. A server, a test kit and a simulation each create one from their own ports, and drive its
  * messages and ticks. Thread-safe, unless a method states otherwise.
  */
-public final class DataPlane implements LoopWatchVerticle.Listener {
+public final class DataPlane implements LoopWatchVerticle.LoopStateListener {
   public final InstanceDependencies ports;
   public final InstanceLimits limits;
   public final ReplicaHost host;

@@ -39,13 +39,13 @@ public final class InstanceRankers {
    *
    * @param build build that has the class of a user's ranker; else empty
    */
-  private record Wanted(Choice choice, String build) {}
+  private record RequestedRanker(Choice choice, String build) {}
 
   private final HookThreads threads;
   private final LoopExecutor control;
   private final Builds builds;
   private final LongSupplier nanoClock;
-  private final Map<DeploymentId, Wanted> wanted = new HashMap<>();
+  private final Map<DeploymentId, RequestedRanker> wanted = new HashMap<>();
   private final Map<DeploymentId, LoadedApplication> ranking = new HashMap<>(); // code in use
 
   public InstanceRankers(
@@ -61,15 +61,15 @@ public final class InstanceRankers {
     Choice choice =
         RouterOptions.choice(target.settings().find(DeploymentConfig.REQUEST_ROUTER_CONFIG));
     boolean own = choice.className() != null;
-    Wanted next = new Wanted(choice, own ? target.build() : "");
-    if (next.equals(wanted.getOrDefault(target.id(), new Wanted(Choice.USUAL, "")))) {
+    RequestedRanker next = new RequestedRanker(choice, own ? target.build() : "");
+    if (next.equals(wanted.getOrDefault(target.id(), new RequestedRanker(Choice.USUAL, "")))) {
       return;
     }
     wanted.put(target.id(), next);
     if (own) {
       make(router, next);
     } else {
-      router.ranker.set(made(choice));
+      router.ranker.set(createRanker(choice));
       use(target.id(), null);
     }
   }
@@ -88,7 +88,7 @@ public final class InstanceRankers {
     }
   }
 
-  private ReplicaRanker made(Choice choice) {
+  private ReplicaRanker createRanker(Choice choice) {
     LocalityTiers tiers =
         new LocalityTiers(
             choice.isOn("prefer_local_loop"),
@@ -114,11 +114,12 @@ public final class InstanceRankers {
 
   // --- rankers of users ---
 
-  private void make(DeploymentRouter router, Wanted next) {
+  private void make(DeploymentRouter router, RequestedRanker next) {
     DeploymentId id = router.deployment();
     LoadedApplication code = builds.acquire(id.application(), next.build);
     if (code == null) {
-      wanted.put(id, new Wanted(next.choice, "")); // another build follows with its own command
+      wanted.put(
+          id, new RequestedRanker(next.choice, "")); // another build follows with its own command
       return;
     }
     try {
@@ -129,19 +130,19 @@ public final class InstanceRankers {
             try {
               String name = String.valueOf(next.choice.className());
               ReplicaRanker made = code.make(ReplicaRanker.class, name, next.choice.arguments());
-              control.execute(() -> made(router, next, code, made, null));
+              control.execute(() -> onRankerCreated(router, next, code, made, null));
             } catch (Throwable failed) { // user code
-              control.execute(() -> made(router, next, code, null, failed));
+              control.execute(() -> onRankerCreated(router, next, code, null, failed));
             }
           });
     } catch (RejectedExecutionException noThread) {
-      made(router, next, code, null, noThread);
+      onRankerCreated(router, next, code, null, noThread);
     }
   }
 
-  private void made(
+  private void onRankerCreated(
       DeploymentRouter router,
-      Wanted next,
+      RequestedRanker next,
       LoadedApplication code,
       @Nullable ReplicaRanker ranker,
       @Nullable Throwable why) {

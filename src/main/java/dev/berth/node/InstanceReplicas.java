@@ -66,7 +66,7 @@ public class InstanceReplicas implements ReplicaListener {
   /** Maximum of ended replicas, which no late command may restart, and of start failures. */
   private static final int MAX_REMEMBERED = 16_384;
 
-  private static final class Latest<V> extends LinkedHashMap<String, V> {
+  private static final class RecentEntries<V> extends LinkedHashMap<String, V> {
     private static final long serialVersionUID = 1;
 
     @Override
@@ -84,10 +84,11 @@ public class InstanceReplicas implements ReplicaListener {
   private final Consumer<ControllerEvent> controller;
 
   private final Map<String, Found> obtaining = new LinkedHashMap<>(); // replicas without code yet
-  final Map<String, HostedHere> hosted = new LinkedHashMap<>();
+  final Map<String, LocalReplicaState> hosted = new LinkedHashMap<>();
   private final Map<DeploymentId, DeploymentTarget> complete = new LinkedHashMap<>();
-  private final Latest<String> startFailures = new Latest<>(); // last logged reason by deployment
-  private final Latest<Boolean> ended = new Latest<>();
+  private final RecentEntries<String> startFailures =
+      new RecentEntries<>(); // last logged reason by deployment
+  private final RecentEntries<Boolean> ended = new RecentEntries<>();
   private int nextLoop; // loop of the next replica to start
   private @Nullable Long drainStartedNanos; // start of the instance's drain
   private @Nullable Promise<Void> emptied; // set by emptied()
@@ -121,7 +122,7 @@ public class InstanceReplicas implements ReplicaListener {
   public void start(StartReplica command) {
     assert control.isHere();
     String id = command.replicaId();
-    HostedHere known = hosted.get(id);
+    LocalReplicaState known = hosted.get(id);
     if (known != null) {
       if (known.running && !known.stopping) {
         controller.accept(new ReplicaRunning(known.info()));
@@ -144,22 +145,23 @@ public class InstanceReplicas implements ReplicaListener {
       starting = plane.host.begin(spec(id, target, code), seats(target, code));
     } catch (RuntimeException failed) { // the host's limit is reached
       builds.release(code);
-      refused(id, StartFailedException.describe(failed));
+      rejectStart(id, StartFailedException.describe(failed));
       return;
     }
-    HostedHere begun = new HostedHere(starting, code, target, plane.ports.wallClock().millis());
+    LocalReplicaState begun =
+        new LocalReplicaState(starting, code, target, plane.ports.wallClock().millis());
     hosted.put(id, begun);
     starting
         .running()
         .onComplete(
             running -> control.execute(() -> runs(begun)),
-            thrown -> control.execute(() -> failed(begun, thrown)));
+            thrown -> control.execute(() -> onStartFailed(begun, thrown)));
   }
 
   /** Fetches missing code, then starts the replica unless a stop arrived meanwhile. */
   private void obtain(StartReplica command) {
     DeploymentTarget target = command.target();
-    Found unbuilt = HostedHere.unbuilt(command, plane.ports.wallClock().millis());
+    Found unbuilt = LocalReplicaState.unbuilt(command, plane.ports.wallClock().millis());
     if (obtaining.putIfAbsent(command.replicaId(), unbuilt) != null) {
       return;
     }
@@ -172,12 +174,12 @@ public class InstanceReplicas implements ReplicaListener {
                 start(command);
                 builds.release(code);
               } else if (!ended.containsKey(command.replicaId())) {
-                refused(command.replicaId(), StartFailedException.why(failed));
+                rejectStart(command.replicaId(), StartFailedException.why(failed));
               }
             });
   }
 
-  private void refused(String replicaId, String reason) {
+  private void rejectStart(String replicaId, String reason) {
     ended.put(replicaId, true);
     controller.accept(new ReplicaFailed(replicaId, reason));
   }
@@ -229,7 +231,7 @@ public class InstanceReplicas implements ReplicaListener {
         settings.get(DeploymentConfig.HEALTH_CHECK_TIMEOUT_S).toNanos());
   }
 
-  private void runs(HostedHere here) {
+  private void runs(LocalReplicaState here) {
     if (here.stopping) { // stopped before it ran, or died at once
       here.replica.shutDown(Duration.ZERO).onComplete(stopped -> control.execute(() -> end(here)));
       return;
@@ -245,7 +247,7 @@ public class InstanceReplicas implements ReplicaListener {
     }
   }
 
-  private void failed(HostedHere here, Throwable thrown) {
+  private void onStartFailed(LocalReplicaState here, Throwable thrown) {
     end(here);
     if (here.stopping) {
       return; // the stop is reported already
@@ -263,7 +265,7 @@ public class InstanceReplicas implements ReplicaListener {
 
   public void reconfigure(ReconfigureReplica command) {
     assert control.isHere();
-    HostedHere here = hosted.get(command.replicaId());
+    LocalReplicaState here = hosted.get(command.replicaId());
     DeploymentTarget target = command.target();
     if (here == null || here.stopping) {
       controller.accept(
@@ -279,7 +281,7 @@ public class InstanceReplicas implements ReplicaListener {
     }
   }
 
-  private void reconfigure(HostedHere here, DeploymentTarget target) {
+  private void reconfigure(LocalReplicaState here, DeploymentTarget target) {
     DeploymentTarget before = here.next == null ? here.target : here.next;
     Settings settings = target.settings();
     here.next = target;
@@ -296,7 +298,8 @@ public class InstanceReplicas implements ReplicaListener {
         (taken, thrown) -> control.execute(() -> reconfigured(here, target, thrown)));
   }
 
-  private void reconfigured(HostedHere here, DeploymentTarget target, @Nullable Throwable thrown) {
+  private void reconfigured(
+      LocalReplicaState here, DeploymentTarget target, @Nullable Throwable thrown) {
     if (here.next != target || here.stopping) {
       return; // superseded, or stopping
     }
@@ -311,7 +314,7 @@ public class InstanceReplicas implements ReplicaListener {
     }
   }
 
-  private void reconfigured(HostedHere here) {
+  private void reconfigured(LocalReplicaState here) {
     controller.accept(new ReplicaReconfigured(here.id(), here.target.version()));
   }
 
@@ -323,7 +326,7 @@ public class InstanceReplicas implements ReplicaListener {
 
   private void stop(String replicaId, Duration grace) {
     assert control.isHere();
-    HostedHere here = hosted.get(replicaId);
+    LocalReplicaState here = hosted.get(replicaId);
     if (here == null) {
       obtaining.remove(replicaId);
       ended.put(replicaId, true);
@@ -338,12 +341,12 @@ public class InstanceReplicas implements ReplicaListener {
         lookWhetherEmpty();
       }
     } else if (here.stopping) {
-      here.replica.shutDown(left(grace)); // the shorter grace counts
+      here.replica.shutDown(remainingGrace(grace)); // the shorter grace counts
     } else {
       here.stopping = true;
       here.replica
-          .shutDown(left(grace))
-          .onComplete(stopped -> control.execute(() -> stopped(here)));
+          .shutDown(remainingGrace(grace))
+          .onComplete(stopped -> control.execute(() -> onStopped(here)));
     }
   }
 
@@ -351,18 +354,18 @@ public class InstanceReplicas implements ReplicaListener {
   void stopAll() {
     List.copyOf(obtaining.keySet())
         .forEach(each -> stop(each, Duration.ZERO)); // prevents a later start
-    for (HostedHere each : List.copyOf(hosted.values())) {
+    for (LocalReplicaState each : List.copyOf(hosted.values())) {
       stop(each.id(), each.target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S));
     }
   }
 
-  private void stopped(HostedHere here) {
+  private void onStopped(LocalReplicaState here) {
     end(here);
     controller.accept(new ReplicaStopped(here.id()));
   }
 
   /** Removes an ended replica. Its code is released after its last request has settled. */
-  private void end(HostedHere here) {
+  private void end(LocalReplicaState here) {
     if (!hosted.remove(here.id(), here)) {
       return;
     }
@@ -380,7 +383,7 @@ public class InstanceReplicas implements ReplicaListener {
   }
 
   /** Returns the rest of a grace: a drain of the instance has used some of it. */
-  private Duration left(Duration grace) {
+  private Duration remainingGrace(Duration grace) {
     Long since = drainStartedNanos;
     if (since == null) {
       return grace;
@@ -421,7 +424,7 @@ public class InstanceReplicas implements ReplicaListener {
 
   /** Reports and ends a replica that stopped without a command. */
   private void died(String replicaId) {
-    HostedHere here = hosted.get(replicaId);
+    LocalReplicaState here = hosted.get(replicaId);
     if (here != null && !here.stopping) {
       here.stopping = true;
       controller.accept(new ReplicaStopped(replicaId));
@@ -436,7 +439,7 @@ public class InstanceReplicas implements ReplicaListener {
    */
   public boolean kill(DeploymentId deployment, String replicaId) {
     assert control.isHere();
-    HostedHere here = hosted.get(replicaId);
+    LocalReplicaState here = hosted.get(replicaId);
     if (here == null || here.stopping || !here.target.id().equals(deployment)) {
       return false;
     }
@@ -483,13 +486,13 @@ public class InstanceReplicas implements ReplicaListener {
     List<Found> found = new ArrayList<>(obtaining.values());
     hosted.values().stream()
         .filter(here -> here.running || !here.stopping)
-        .forEach(here -> found.add(here.found()));
+        .forEach(here -> found.add(here.inventoryEntry()));
     return found;
   }
 
   /** Returns a replica's requests in flight, reserved slots included; -1 when it is not here. */
   public int ongoing(String replicaId) {
-    HostedHere here = hosted.get(replicaId);
+    LocalReplicaState here = hosted.get(replicaId);
     return here == null ? -1 : here.replica.slots().ongoing();
   }
 

@@ -26,12 +26,12 @@ import org.jspecify.annotations.Nullable;
 public final class InstanceRouters {
 
   /** Router with the registration of its metrics. */
-  private static final class Routed {
+  private static final class RegisteredRouter {
     final DeploymentRouter router;
     final MeterRegistration shown;
     @Nullable DeploymentTarget target; // null while only running code needs the router
 
-    Routed(DeploymentRouter router, MeterRegistration shown) {
+    RegisteredRouter(DeploymentRouter router, MeterRegistration shown) {
       this.router = router;
       this.shown = shown;
     }
@@ -41,7 +41,7 @@ public final class InstanceRouters {
   private final InstanceRankers rankers;
   private final long maxReservationTtlNanos;
   private final Function<DeploymentRouter, MeterRegistration> shows;
-  final Map<DeploymentId, Routed> routed = new HashMap<>();
+  final Map<DeploymentId, RegisteredRouter> routed = new HashMap<>();
 
   /**
    * @param maxReservationTtlNanos maximum TTL of a reservation
@@ -60,7 +60,7 @@ public final class InstanceRouters {
 
   /** Creates the router of a deployment, so that snapshots find it, or changes its settings. */
   public void configure(DeploymentTarget target) {
-    Routed known = ensure(target.id(), target.settings());
+    RegisteredRouter known = ensure(target.id(), target.settings());
     known.router.configure(routerSettings(target.settings()));
     rankers.choose(known.router, target);
     known.target = target;
@@ -71,18 +71,18 @@ public final class InstanceRouters {
     code.settings().forEach(this::ensure);
   }
 
-  private Routed ensure(DeploymentId id, Settings settings) {
+  private RegisteredRouter ensure(DeploymentId id, Settings settings) {
     return routed.computeIfAbsent(
         id,
         unknown -> {
           DeploymentRouter router = routers.router(id, routerSettings(settings));
-          return new Routed(router, shows.apply(router));
+          return new RegisteredRouter(router, shows.apply(router));
         });
   }
 
   /** Removes a deployment's router with all its state; its waiters fail. */
   public void forget(DeploymentId id) {
-    Routed gone = routed.remove(id);
+    RegisteredRouter gone = routed.remove(id);
     if (gone != null) {
       gone.shown.close();
       routers.forget(id);
@@ -93,7 +93,7 @@ public final class InstanceRouters {
   /** Removes the routers that only the handlers of closed code called. */
   void forgetUnwanted(LoadedApplication code) {
     for (DeploymentId id : code.settings().keySet()) {
-      Routed known = routed.get(id);
+      RegisteredRouter known = routed.get(id);
       if (known != null && known.target == null) {
         forget(id);
       }
@@ -102,22 +102,22 @@ public final class InstanceRouters {
 
   /** Returns whether the controller has configured a deployment. */
   boolean isWanted(DeploymentId id) {
-    Routed known = routed.get(id);
+    RegisteredRouter known = routed.get(id);
     return known != null && known.target != null;
   }
 
   /** Returns the router of a configured deployment. */
   public DeploymentRouter router(DeploymentId id) {
-    return known(id, routed.get(id)).router;
+    return requireKnown(id, routed.get(id)).router;
   }
 
   /** Returns the settings that a deployment was last configured with. */
   public Settings settings(DeploymentId id) {
-    Routed known = routed.get(id);
-    return known(id, known == null ? null : known.target).settings();
+    RegisteredRouter known = routed.get(id);
+    return requireKnown(id, known == null ? null : known.target).settings();
   }
 
-  private static <T> T known(DeploymentId id, @Nullable T found) {
+  private static <T> T requireKnown(DeploymentId id, @Nullable T found) {
     if (found == null) {
       throw new IllegalArgumentException("deployment: " + id + " (expected: a known deployment)");
     }

@@ -26,7 +26,7 @@ import dev.berth.desired.CommandQueue;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.ServeControl;
 import dev.berth.metrics.Meters;
-import dev.berth.node.InstanceHost.Instance;
+import dev.berth.node.InstanceRuntime.InstanceContext;
 import dev.berth.node.loops.EventBusSender;
 import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.LoopVerticle;
@@ -97,23 +97,23 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
    * @param announced receives the states of applications
    * @param drainAsked begins the drain of the instance
    */
-  record Parts(
-      Instance on,
-      Function<NodeRole, InstanceHost> hosts,
+  record ControllerRoleParts(
+      InstanceContext on,
+      Function<NodeRole, InstanceRuntime> hosts,
       ServeControl serve,
       Consumer<Announce> announced,
       Runnable drainAsked) {}
 
-  final Instance on;
+  final InstanceContext on;
   final LoopVerticle control;
   final ServeControl serve;
-  private final InstanceHost host;
-  private final Parts parts;
+  private final InstanceRuntime host;
+  private final ControllerRoleParts parts;
   private final RandomGenerator random;
   private final Policies policies;
   private final TransitionLog transitions = new TransitionLog();
   private final ScalingWatch scaling;
-  private final ControllerActions actions;
+  private final ControllerActionExecutor actions;
 
   private RoutingPublisher publisher; // of the current or the first controller
   private @Nullable ControllerVerticle current;
@@ -124,7 +124,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
   private boolean draining;
   private volatile long restarts;
 
-  LocalController(Parts parts) {
+  LocalController(ControllerRoleParts parts) {
     this.parts = parts;
     on = parts.on();
     control = on.loops().control();
@@ -135,10 +135,10 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
     publisher = publisher(0);
     policies = new Policies(on.threads(), control, host.builds, this::tell, identity.nanoClock());
     actions =
-        ControllerActions.ofController(
+        ControllerActionExecutor.ofController(
                 host.actions.gate(), transitions, policies, () -> publisher, serve, this::command)
             .on(Announce.class, this::announced)
-            .on(Recovered.class, this::recovered);
+            .on(Recovered.class, this::onRecovered);
     scaling =
         new ScalingWatch(
             on.config().get(InstanceOptions.AUTOSCALING),
@@ -202,7 +202,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
   // --- parts ---
 
   @Override
-  public void gone(LoadedApplication code) {
+  public void onCodeUnused(LoadedApplication code) {
     policies.gone(code);
     serve.removeUnusedJars();
   }
@@ -293,7 +293,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
             on.identity().nanoClock(),
             actions.andThen(scaling),
             message -> publisher.on(message),
-            thrown -> failed(made, thrown));
+            thrown -> onControllerFailed(made, thrown));
     beganNanos = on.identity().now();
     made.recover(nodes(), beganNanos);
     return control
@@ -328,7 +328,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
     return ending == null ? Future.succeededFuture() : control.undeploy(ending);
   }
 
-  private void failed(Controller which, Throwable thrown) {
+  private void onControllerFailed(Controller which, Throwable thrown) {
     if (on.identity().now() - beganNanos > WELL_NANOS) {
       failures = 0;
     }
@@ -372,7 +372,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
   }
 
   /** Handles the end of a recovery: discards the builds that the controller does not need. */
-  void recovered(Recovered known) {
+  void onRecovered(Recovered known) {
     host.builds.keepOnly(known.builds());
   }
 
@@ -384,7 +384,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
   // --- events of this instance ---
 
   @Override
-  public InstanceHost host() {
+  public InstanceRuntime host() {
     return host;
   }
 

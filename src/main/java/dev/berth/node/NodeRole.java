@@ -4,7 +4,7 @@ import dev.berth.admin.AdminRoutes;
 import dev.berth.code.Builds;
 import dev.berth.code.LoadedApplication;
 import dev.berth.controller.ControllerEvent;
-import dev.berth.node.InstanceHost.Instance;
+import dev.berth.node.InstanceRuntime.InstanceContext;
 import dev.berth.protocol.BusMessage;
 import dev.berth.view.ControllerCommands;
 import io.vertx.core.Future;
@@ -21,16 +21,19 @@ interface NodeRole extends Builds.Sources {
 
   /** Creates the role of an instance from its parts. */
   @FunctionalInterface
-  interface Factory {
+  interface NodeRoleFactory {
     /**
      * @param host creates the host that the role commands
      * @param side cluster part of a node; null for an instance without a cluster
      */
-    NodeRole make(Instance on, Function<NodeRole, InstanceHost> host, @Nullable ClusterSide side);
+    NodeRole make(
+        InstanceContext on,
+        Function<NodeRole, InstanceRuntime> host,
+        @Nullable ClusterMembershipClient side);
   }
 
   /** Returns the code, replicas, routers and routes that the controller commands here. */
-  InstanceHost host();
+  InstanceRuntime host();
 
   /** Sends an event to the controller, in the order of the calls. Thread-safe. */
   void tell(ControllerEvent event);
@@ -46,7 +49,7 @@ interface NodeRole extends Builds.Sources {
   Future<Long> ask(BusMessage message);
 
   /** Handles code that nothing on this instance uses any more. */
-  void gone(LoadedApplication code);
+  void onCodeUnused(LoadedApplication code);
 
   /**
    * Returns the routes for operators and other nodes.

@@ -6,7 +6,7 @@ import io.vertx.core.Future;
 /** Role of an instance without a cluster: its controller commands this instance alone. */
 class StandaloneRole extends LocalController {
 
-  StandaloneRole(Parts parts) {
+  StandaloneRole(ControllerRoleParts parts) {
     super(parts);
   }
 

@@ -29,7 +29,7 @@ import dev.berth.controller.wire.JsonForm;
 import dev.berth.desired.JarProvider;
 import dev.berth.desired.ServeControl;
 import dev.berth.desired.TimeOfDay;
-import dev.berth.node.InstanceHost.Instance;
+import dev.berth.node.InstanceRuntime.InstanceContext;
 import dev.berth.node.loops.EventBusSender;
 import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
@@ -62,11 +62,11 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
   private static final Logger LOG = LoggerFactory.getLogger(WorkerRole.class);
 
   /** Maximum number of applications that a node names when it connects. */
-  private static final int MOST_RUNS = 100;
+  private static final int MAX_REPORTED_APPLICATIONS = 100;
 
-  private final Instance on;
-  private final InstanceHost host;
-  private final ClusterSide side;
+  private final InstanceContext on;
+  private final InstanceRuntime host;
+  private final ClusterMembershipClient side;
   private final ControlNodeClient control;
   private final JarProvider jars;
   private final RemoteBuildFetcher code;
@@ -78,7 +78,10 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
    * @param offLoop executor that may block
    */
   WorkerRole(
-      Instance on, Function<NodeRole, InstanceHost> hosts, ClusterSide side, Executor offLoop) {
+      InstanceContext on,
+      Function<NodeRole, InstanceRuntime> hosts,
+      ClusterMembershipClient side,
+      Executor offLoop) {
     this.on = on;
     this.host = hosts.apply(this);
     this.side = side;
@@ -101,7 +104,7 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
   }
 
   @Override
-  public InstanceHost host() {
+  public InstanceRuntime host() {
     return host;
   }
 
@@ -129,7 +132,7 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
     return host.replicas.inventory().stream()
         .map(each -> ServeControl.name(each.target().id().application(), each.target().revision()))
         .distinct()
-        .limit(MOST_RUNS)
+        .limit(MAX_REPORTED_APPLICATIONS)
         .toList();
   }
 
@@ -200,7 +203,7 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
   /** Returns the last known state of a node; the controller's node counts as suspected. */
   private ClusterDetails.Node lastKnown(Member member) {
     NodeInfo node = member.node();
-    return ClusterSide.shown(
+    return ClusterMembershipClient.shown(
         isController(node)
             ? new Member(node, member.registration(), MemberState.SUSPECTED)
             : member,
@@ -231,7 +234,7 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
   }
 
   @Override
-  public void gone(LoadedApplication code) {
+  public void onCodeUnused(LoadedApplication code) {
     jars.removeUnused();
   }
 
@@ -325,7 +328,7 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
 
   @Override
   public Future<Void> withdraw() {
-    return side.left(host);
+    return side.drainAndLeave(host);
   }
 
   @Override

@@ -44,7 +44,7 @@ import java.util.stream.Stream;
  * two applications have a deployment of that name.
  */
 public final class TestBerth implements AutoCloseable {
-  private static final int MOST_BODY_BYTES = 64 << 20; // maximum of a buffered body
+  private static final int MAX_BODY_BYTES = 64 << 20; // maximum of a buffered body
 
   private final TestInstance instance;
   private final TestApplications applications;
@@ -180,7 +180,7 @@ public final class TestBerth implements AutoCloseable {
 
   /** Returns the whole body of a response, at most 64 MiB. */
   public Buffer bytes(Response response) {
-    return await(response.bytes(MOST_BODY_BYTES));
+    return await(response.bytes(MAX_BODY_BYTES));
   }
 
   /** Returns the whole body of a response as a UTF-8 text. */

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class TestLoops {
   /** Maximum number of tasks in one run; beyond, the run counts as endless. */
-  private static final int MOST_TASKS = 1_000_000;
+  private static final int MAX_TASKS = 1_000_000;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
@@ -153,8 +153,8 @@ final class TestLoops {
     try {
       int ran = 0;
       for (Runnable task = next(); task != null; task = next()) {
-        if (++ran > MOST_TASKS) {
-          throw new AssertionError("tasks: over " + MOST_TASKS + " in one run (expected: an end)");
+        if (++ran > MAX_TASKS) {
+          throw new AssertionError("tasks: over " + MAX_TASKS + " in one run (expected: an end)");
         }
         runGuarded(task);
       }

@@ -9,7 +9,7 @@ import java.util.List;
  * internals of a deployment are private; a test needs the error itself.
  */
 final class ThrownByHandlers {
-  private static final int MOST = 1_000; // retained errors, the last ones
+  private static final int MAX_ERRORS = 1_000; // retained errors, the last ones
 
   private record Thrown(String replicaId, Throwable cause) {}
 
@@ -17,7 +17,7 @@ final class ThrownByHandlers {
 
   synchronized void add(String replicaId, Throwable cause) {
     all.addLast(new Thrown(replicaId, cause));
-    if (all.size() > MOST) {
+    if (all.size() > MAX_ERRORS) {
       all.removeFirst();
     }
   }

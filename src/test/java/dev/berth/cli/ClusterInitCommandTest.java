@@ -24,7 +24,7 @@ class ClusterInitCommandTest {
     System.arraycopy(options, 0, all, 3, options.length);
     return Main.commandLine(
             (config, stop) -> Future.failedFuture("not started here"),
-            Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")))
+            CliEnvironment.ofProcess(() -> CompletableFuture.completedFuture("none")))
         .setErr(new PrintWriter(said))
         .setOut(new PrintWriter(said))
         .execute(all);
@@ -66,7 +66,7 @@ class ClusterInitCommandTest {
     int code =
         Main.commandLine(
                 (config, stop) -> Future.failedFuture("not started here"),
-                Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")))
+                CliEnvironment.ofProcess(() -> CompletableFuture.completedFuture("none")))
             .setErr(new PrintWriter(said))
             .execute("cluster");
     assertThat(code).isEqualTo(2);

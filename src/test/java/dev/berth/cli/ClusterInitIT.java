@@ -68,7 +68,7 @@ class ClusterInitIT {
     int code =
         Main.commandLine(
                 (config, stop) -> Future.failedFuture("not started here"),
-                Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")))
+                CliEnvironment.ofProcess(() -> CompletableFuture.completedFuture("none")))
             .setOut(new PrintWriter(out))
             .execute(all.toArray(String[]::new));
     assertThat(code).isZero();

@@ -317,7 +317,7 @@ class CommandLineTest {
 
   @Test
   void aNodeThatCannotStartIsAFailureWithItsReason() {
-    Future<RunningNode> failed =
+    Future<NodeHandle> failed =
         Future.failedFuture(new IOException("port 1", new BindException("in use")));
 
     assertThat(execute((config, stop) -> failed, STOP_AT_ONCE, "run", valid)).isEqualTo(1);
@@ -326,7 +326,7 @@ class CommandLineTest {
 
   @Test
   void aBugAtTheStartShowsItsStack() {
-    BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start =
+    BiFunction<ServeConfig, CompletionStage<String>, Future<NodeHandle>> start =
         (config, stop) -> {
           throw new IllegalStateException("broken");
         };
@@ -356,7 +356,7 @@ class CommandLineTest {
     String hasty = file("hasty.yaml", "applications: []\nberth: {shutdown_timeout_s: 0.01}\n");
     for (Future<Void> end :
         List.of(Future.<Void>failedFuture("no"), Promise.<Void>promise().future())) {
-      RunningNode ill = closing(() -> end);
+      NodeHandle ill = closing(() -> end);
       assertThat(execute((config, stop) -> Future.succeededFuture(ill), STOP_AT_ONCE, "run", hasty))
           .isEqualTo(1);
     }
@@ -367,7 +367,7 @@ class CommandLineTest {
     CompletableFuture<String> signal = new CompletableFuture<>();
     CompletableFuture<Void> running = new CompletableFuture<>();
     CompletableFuture<Void> closed = new CompletableFuture<>();
-    RunningNode node =
+    NodeHandle node =
         closing(
             () -> {
               closed.complete(null);
@@ -440,17 +440,17 @@ class CommandLineTest {
         args);
   }
 
-  private static RunningNode closing(Supplier<Future<Void>> close) {
-    return new RunningNode(close, Promise.<String>promise().future());
+  private static NodeHandle closing(Supplier<Future<Void>> close) {
+    return new NodeHandle(close, Promise.<String>promise().future());
   }
 
   private int execute(
-      BiFunction<ServeConfig, CompletionStage<String>, Future<RunningNode>> start,
+      BiFunction<ServeConfig, CompletionStage<String>, Future<NodeHandle>> start,
       CompletionStage<String> stop,
       String... args) {
-    Surroundings process = Surroundings.ofProcess(() -> stop);
-    Surroundings around =
-        new Surroundings(
+    CliEnvironment process = CliEnvironment.ofProcess(() -> stop);
+    CliEnvironment around =
+        new CliEnvironment(
             false,
             variables::get,
             process.answer(),

@@ -154,8 +154,8 @@ final class FakeInstance implements AutoCloseable {
   int execute(String... args) {
     List<String> all = new ArrayList<>(List.of(args));
     all.add("--address=" + address());
-    Surroundings around =
-        new Surroundings(
+    CliEnvironment around =
+        new CliEnvironment(
             terminal,
             variables::get,
             typed::poll,
@@ -175,7 +175,7 @@ final class FakeInstance implements AutoCloseable {
   static int execute(StringWriter out, StringWriter err, String... args) {
     return Main.commandLine(
             (config, stop) -> Future.failedFuture("not started here"),
-            Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")),
+            CliEnvironment.ofProcess(() -> CompletableFuture.completedFuture("none")),
             args)
         .setOut(new PrintWriter(out))
         .setErr(new PrintWriter(err))

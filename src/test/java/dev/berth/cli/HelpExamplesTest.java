@@ -32,7 +32,7 @@ class HelpExamplesTest {
   private static CommandLine berth() {
     return Main.commandLine(
         (config, stop) -> Future.failedFuture("not started here"),
-        Surroundings.ofProcess(() -> CompletableFuture.completedFuture("none")));
+        CliEnvironment.ofProcess(() -> CompletableFuture.completedFuture("none")));
   }
 
   /** Those of all commands, as their help prints them, lines that go on joined. */

@@ -15,7 +15,7 @@ class StopSignalsTest {
   void theFirstSignalAsksToStop() {
     assertThat(signals.first().toCompletableFuture()).isNotDone();
 
-    signals.received("TERM", 15);
+    signals.onSignal("TERM", 15);
 
     assertThat(signals.first().toCompletableFuture()).isCompletedWithValue("SIGTERM");
     assertThat(halts).isEmpty();
@@ -23,8 +23,8 @@ class StopSignalsTest {
 
   @Test
   void theSecondSignalEndsTheProcessWithItsOwnCode() {
-    signals.received("TERM", 15);
-    signals.received("INT", 2);
+    signals.onSignal("TERM", 15);
+    signals.onSignal("INT", 2);
 
     assertThat(halts).containsExactly(130);
     assertThat(signals.first().toCompletableFuture()).isCompletedWithValue("SIGTERM");

@@ -78,8 +78,8 @@ class LocalControllerTest {
             TimeOfDay.of(identity.wallClock()::millis, identity.nanoClock()));
     serve.open(List::of);
     meters = new Meters(identity.node(), "127.0.0.1", "", false);
-    InstanceHost.Instance on =
-        new InstanceHost.Instance(
+    InstanceRuntime.InstanceContext on =
+        new InstanceRuntime.InstanceContext(
             file,
             identity,
             meters,
@@ -90,7 +90,8 @@ class LocalControllerTest {
     role =
         onLoop(
             () ->
-                new InstanceParts(on, (parts, host, side) -> new Role(parts, host, serve, commands))
+                new InstanceWiring(
+                        on, (parts, host, side) -> new Role(parts, host, serve, commands))
                     .role);
   }
 
@@ -99,11 +100,11 @@ class LocalControllerTest {
     private final Queue<Command> commands;
 
     Role(
-        InstanceHost.Instance on,
-        Function<NodeRole, InstanceHost> host,
+        InstanceRuntime.InstanceContext on,
+        Function<NodeRole, InstanceRuntime> host,
         ServeControl serve,
         Queue<Command> commands) {
-      super(new Parts(on, host, serve, announced -> {}, () -> {}));
+      super(new ControllerRoleParts(on, host, serve, announced -> {}, () -> {}));
       this.commands = commands;
     }
 

@@ -64,9 +64,9 @@ class NodeLifecycleTest {
     return node.get(path).statusCode();
   }
 
-  private <T> T onControl(java.util.function.Function<InstanceHost, T> look) {
+  private <T> T onControl(java.util.function.Function<InstanceRuntime, T> look) {
     CompletableFuture<T> seen = new CompletableFuture<>();
-    InstanceHost host = node.node.running().host;
+    InstanceRuntime host = node.node.running().host;
     node.node.control.execute(() -> seen.complete(look.apply(host)));
     return seen.orTimeout(10, TimeUnit.SECONDS).join();
   }

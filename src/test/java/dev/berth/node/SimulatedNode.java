@@ -29,7 +29,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process that is a node of a cluster, wired by {@link InstanceParts} as it ships, without what
+ * A process that is a node of a cluster, wired by {@link InstanceWiring} as it ships, without what
  * listens for clients. Of what is around it the simulation has the rest.
  */
 public final class SimulatedNode {
@@ -56,7 +56,7 @@ public final class SimulatedNode {
   private final Around around;
   private final LoopVerticle control = new LoopVerticle("control");
   private final @Nullable ServeControl serve;
-  private @Nullable InstanceParts parts;
+  private @Nullable InstanceWiring parts;
 
   public SimulatedNode(Around around) {
     this.around = around;
@@ -94,15 +94,15 @@ public final class SimulatedNode {
     }
     ClusterConfig cluster = Objects.requireNonNull(around.config.cluster());
     parts =
-        new InstanceParts(
-            new InstanceHost.Instance(
+        new InstanceWiring(
+            new InstanceRuntime.InstanceContext(
                 around.config,
                 around.identity,
                 new Meters(around.identity.node(), cluster.bind(), "", false),
                 new EventLoops(serving, control, links),
                 around.hooks,
                 LogFeed.NONE,
-                new ClusterTerms(cluster, LinkTls.insecure())),
+                new ClusterIdentity(cluster, LinkTls.insecure())),
             this::role);
     parts().startCore().onFailure(around.broken).onSuccess(core -> control.execute(this::follow));
   }
@@ -111,7 +111,7 @@ public final class SimulatedNode {
     parts().role.start().onFailure(around.broken);
   }
 
-  private InstanceParts parts() {
+  private InstanceWiring parts() {
     return Objects.requireNonNull(parts);
   }
 
@@ -168,8 +168,10 @@ public final class SimulatedNode {
 
   /** The role as it ships, but for the code of a worker. */
   private NodeRole role(
-      InstanceHost.Instance on, Function<NodeRole, InstanceHost> host, @Nullable ClusterSide side) {
-    ClusterSide there = Objects.requireNonNull(side);
+      InstanceRuntime.InstanceContext on,
+      Function<NodeRole, InstanceRuntime> host,
+      @Nullable ClusterMembershipClient side) {
+    ClusterMembershipClient there = Objects.requireNonNull(side);
     return serve == null
         ? new WorkerRole(on, host, there, around.offLoop) {
           @Override
@@ -178,6 +180,7 @@ public final class SimulatedNode {
           }
         }
         : new ControlRole(
-            new LocalController.Parts(on, host, serve, announced -> {}, () -> {}), there);
+            new LocalController.ControllerRoleParts(on, host, serve, announced -> {}, () -> {}),
+            there);
   }
 }

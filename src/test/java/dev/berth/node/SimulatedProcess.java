@@ -18,8 +18,8 @@ import dev.berth.desired.ServeControl;
 import dev.berth.desired.SimulatedDisk;
 import dev.berth.fakes.PlaneBuilder;
 import dev.berth.ingress.IngressRoute;
-import dev.berth.node.traffic.Endpoints;
-import dev.berth.node.traffic.Routes;
+import dev.berth.node.traffic.EndpointRegistry;
+import dev.berth.node.traffic.RouteRegistry;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.InstanceDependencies;
@@ -189,9 +189,9 @@ public final class SimulatedProcess {
     private final Builds builds;
     private final InstanceRouters deployments;
     private final InstanceReplicas replicas;
-    private final Routes routes;
+    private final RouteRegistry routes;
     private final EpochGate gate;
-    private final ControllerActions actions;
+    private final ControllerActionExecutor actions;
 
     private Instance(String node) {
       this.node = node;
@@ -209,7 +209,7 @@ public final class SimulatedProcess {
                 random.split()));
       }
       routes =
-          new Routes(
+          new RouteRegistry(
               table -> {},
               "",
               around.control,
@@ -219,7 +219,7 @@ public final class SimulatedProcess {
                       deployments().router(ingress),
                       deployments().settings(ingress).get(DeploymentConfig.BACKPRESSURE_CONFIG),
                       null),
-              new Endpoints(List.of(), id -> false, endpoint -> IngressRoute.nowhere(1)));
+              new EndpointRegistry(List.of(), id -> false, endpoint -> IngressRoute.nowhere(1)));
       plane =
           new DataPlane(
               new InstanceDependencies(
@@ -258,10 +258,11 @@ public final class SimulatedProcess {
               new AtomicLong(random.nextLong())::incrementAndGet,
               event -> around.tell.accept(node, event));
       gate = new EpochGate();
-      ControllerActions here =
-          ControllerActions.ofInstance(gate, builds, replicas, deployments, routes, LogFeed.NONE);
+      ControllerActionExecutor here =
+          ControllerActionExecutor.ofInstance(
+              gate, builds, replicas, deployments, routes, LogFeed.NONE);
       actions =
-          ControllerActions.ofController(
+          ControllerActionExecutor.ofController(
                   gate,
                   new TransitionLog(),
                   new Policies(

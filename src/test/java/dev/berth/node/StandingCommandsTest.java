@@ -9,12 +9,12 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class StandingCommandsTest {
-  private final StandingCommands standing = new StandingCommands();
+  private final RetainedCommands standing = new RetainedCommands();
 
   @Test
   void theControllersNodeListensWhenItIsRegisteredToo() {
     standing.begin(List.of("shop"));
-    standing.recovered();
+    standing.onRecovered();
     standing.announced(
         new Announce("shop", 1, ApplicationStatus.DEPLOY_FAILED, "", false, Set.of()));
     assertThat(standing.complete().isComplete()).isFalse();
@@ -29,7 +29,7 @@ class StandingCommandsTest {
     standing.begin(List.of("shop"));
     standing.registered();
     assertThat(standing.complete().isComplete()).isFalse();
-    standing.recovered();
+    standing.onRecovered();
     assertThat(standing.complete().isComplete()).isFalse();
 
     standing.announced(new Announce("shop", 1, ApplicationStatus.RUNNING, "", true, Set.of()));
@@ -40,7 +40,7 @@ class StandingCommandsTest {
   @Test
   void whatDoesNotComeIsNotWaitedForWithoutEnd() {
     standing.begin(List.of("shop"));
-    standing.recovered();
+    standing.onRecovered();
 
     standing.giveUp();
 

@@ -14,8 +14,11 @@ class UpkeepVerticleTest {
   private static final int TICKS_PER_SECOND = 10;
 
   private final MismatchedReplica rig = new MismatchedReplica();
-  private final UpkeepVerticle upkeep = new UpkeepVerticle(rig.host(), () -> {});
-  @AutoClose private final LogLines lines = new LogLines(UpkeepVerticle.class, Level.WARN);
+  private final LedgerMaintenanceVerticle upkeep =
+      new LedgerMaintenanceVerticle(rig.host(), () -> {});
+
+  @AutoClose
+  private final LogLines lines = new LogLines(LedgerMaintenanceVerticle.class, Level.WARN);
 
   private void seconds(int seconds) {
     for (int tick = 0; tick < seconds * TICKS_PER_SECOND; tick++) {

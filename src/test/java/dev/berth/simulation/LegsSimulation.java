@@ -120,7 +120,7 @@ final class LegsSimulation extends ClusterRun {
   }
 
   @Override
-  public void watched(SimulatedInstance at, int loop, LoopWatch.Change change) {
+  public void watched(SimulatedInstance at, int loop, LoopWatch.LoopStateChange change) {
     world.note("watched", at.loops.get(loop) + " " + change);
   }
 

@@ -136,7 +136,7 @@ final class SimulatedInstance {
 
     default void ticked(SimulatedInstance instance, int loop) {}
 
-    default void watched(SimulatedInstance instance, int loop, LoopWatch.Change change) {}
+    default void watched(SimulatedInstance instance, int loop, LoopWatch.LoopStateChange change) {}
   }
 
   /** Starts the periodic timers. */
@@ -187,16 +187,16 @@ final class SimulatedInstance {
 
   private void beat(int index, LoopWatch watch, TickListener listener) {
     world.discount();
-    watch.answered(world.getAsLong());
+    watch.acknowledge(world.getAsLong());
     if (blocked[index]) {
       control.execute(() -> observe(index, watch, listener));
     }
   }
 
   private void observe(int index, LoopWatch watch, TickListener listener) {
-    LoopWatch.Change change = watch.observe(world.getAsLong());
-    if (change != LoopWatch.Change.NONE) {
-      blocked[index] = change == LoopWatch.Change.BLOCKED;
+    LoopWatch.LoopStateChange change = watch.observe(world.getAsLong());
+    if (change != LoopWatch.LoopStateChange.NONE) {
+      blocked[index] = change == LoopWatch.LoopStateChange.BLOCKED;
       plane.loopBlocked(index, blocked[index]);
       listener.watched(this, index, change);
     }

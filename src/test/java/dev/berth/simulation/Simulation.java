@@ -147,8 +147,8 @@ final class Simulation {
           }
 
           @Override
-          public void watched(SimulatedInstance at, int loop, LoopWatch.Change change) {
-            boolean blocked = change == LoopWatch.Change.BLOCKED;
+          public void watched(SimulatedInstance at, int loop, LoopWatch.LoopStateChange change) {
+            boolean blocked = change == LoopWatch.LoopStateChange.BLOCKED;
             world.note("watched", at.loops.get(loop) + (blocked ? " is blocked" : " runs again"));
             coverage.seen(blocked ? Transition.LOOP_BLOCKED : Transition.LOOP_RUNS_AGAIN);
           }

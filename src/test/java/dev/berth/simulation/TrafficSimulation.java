@@ -13,8 +13,8 @@ import dev.berth.ingress.RouteTable;
 import dev.berth.ingress.RouteTraffic;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.ShadowMeters;
-import dev.berth.node.traffic.Endpoints;
-import dev.berth.node.traffic.Routes;
+import dev.berth.node.traffic.EndpointRegistry;
+import dev.berth.node.traffic.RouteRegistry;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.replica.Replica;
 import dev.berth.routing.DeploymentRouter;
@@ -88,18 +88,18 @@ final class TrafficSimulation extends ClusterRun {
     final SimulatedInstance at;
     final Set<DeploymentId> wanted = new HashSet<>();
     final Set<DeploymentRouter> rings = new HashSet<>(); // ranked by one without a bound
-    final Routes routes;
+    final RouteRegistry routes;
     IngressRoute route = IngressRoute.nowhere(1);
 
     Control(SimulatedInstance at, List<Settings> endpoints) {
       this.at = at;
       routes =
-          new Routes(
+          new RouteRegistry(
               this::accept,
               "",
               at.control,
               (ingress, traffic) -> IngressRoute.nowhere(1),
-              new Endpoints(endpoints, wanted::contains, this::leadsTo));
+              new EndpointRegistry(endpoints, wanted::contains, this::leadsTo));
     }
 
     private IngressRoute leadsTo(Settings endpoint) {

@@ -47,12 +47,14 @@ public final class DefaultLogging extends ContextAwareBase implements Configurat
         .getLogger(Logger.ROOT_LOGGER_NAME)
         .addAppender(standardError(context, APPENDER, Terminal.formOfLog()));
     setLevel(context, Level.INFO);
-    context.getLogger(PrintedLines.OUT).setLevel(Level.INFO); // printed lines are always visible
-    context.getLogger(PrintedLines.ERR).setLevel(Level.INFO);
+    context
+        .getLogger(StandardStreamLogger.OUT)
+        .setLevel(Level.INFO); // printed lines are always visible
+    context.getLogger(StandardStreamLogger.ERR).setLevel(Level.INFO);
     ch.qos.logback.classic.Logger access = context.getLogger(ACCESS_LOGGER);
     access.setLevel(Level.INFO); // a route requests these lines
     access.setAdditive(false);
-    access.addAppender(standardError(context, "access", TextLines.Form.BARE));
+    access.addAppender(standardError(context, "access", TextLines.LogLineForm.BARE));
   }
 
   /** Sets the minimum level of the log; the libraries below the server log at least WARN. */
@@ -65,7 +67,7 @@ public final class DefaultLogging extends ContextAwareBase implements Configurat
   }
 
   private static ConsoleAppender<ILoggingEvent> standardError(
-      LoggerContext context, String name, TextLines.Form form) {
+      LoggerContext context, String name, TextLines.LogLineForm form) {
     ConsoleAppender<ILoggingEvent> appender = new ConsoleAppender<>();
     appender.setContext(context);
     appender.setName(name);

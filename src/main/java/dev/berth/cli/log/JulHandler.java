@@ -27,9 +27,9 @@ public final class JulHandler extends Handler {
   public JulHandler() {}
 
   /** Configuration of {@code java.util.logging}, in place of a file. */
-  public static final class Configuration {
+  public static final class JulConfiguration {
     /** Configures the handler. Called by {@code java.util.logging}. */
-    public Configuration() throws IOException {
+    public JulConfiguration() throws IOException {
       boolean fine = LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME).isDebugEnabled();
       String text =
           "handlers=" + JulHandler.class.getName() + "\n.level=" + (fine ? "ALL" : "INFO");
@@ -41,7 +41,7 @@ public final class JulHandler extends Handler {
   /** Installs the handler in this process, unless the operator configured another one. */
   public static void install() {
     if (System.getProperty(CONFIG_CLASS) == null && System.getProperty(CONFIG_FILE) == null) {
-      System.setProperty(CONFIG_CLASS, Configuration.class.getName());
+      System.setProperty(CONFIG_CLASS, JulConfiguration.class.getName());
     }
   }
 

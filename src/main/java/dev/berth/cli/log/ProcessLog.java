@@ -35,7 +35,7 @@ public final class ProcessLog {
     Thread.setDefaultUncaughtExceptionHandler(ProcessLog::threadEnded);
     if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
       apply(config, context);
-      return PrintedLines.take(context);
+      return StandardStreamLogger.take(context);
     }
     return () -> {};
   }

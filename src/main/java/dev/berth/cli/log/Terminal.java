@@ -36,13 +36,13 @@ public final class Terminal {
   }
 
   /** Returns the best form of the log on this process's standard error. */
-  static TextLines.Form formOfLog() {
+  static TextLines.LogLineForm formOfLog() {
     if (!isErrorTerminal()) {
-      return TextLines.Form.FILE;
+      return TextLines.LogLineForm.FILE;
     }
     return wantsColours(System.getenv("NO_COLOR"))
-        ? TextLines.Form.COLOURS
-        : TextLines.Form.TERMINAL;
+        ? TextLines.LogLineForm.COLOURS
+        : TextLines.LogLineForm.TERMINAL;
   }
 
   /**

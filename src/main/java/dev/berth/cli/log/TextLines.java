@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TextLines extends LayoutBase<ILoggingEvent> {
   /** Destination of a line. */
-  public enum Form {
+  public enum LogLineForm {
     /** Only the message. */
     BARE,
     /** A file, or any program that reads standard error. */
@@ -42,20 +42,20 @@ public final class TextLines extends LayoutBase<ILoggingEvent> {
   private static final String RED = "\u001b[31m";
   private static final String PLAIN = "\u001b[0m";
 
-  private final Form form;
+  private final LogLineForm form;
   private final DateTimeFormatter time; // in this machine's time zone
 
   /** Creates the layout of a form. */
-  public TextLines(Form form) {
+  public TextLines(LogLineForm form) {
     this.form = form;
-    String pattern = form == Form.FILE ? "uuuu-MM-dd'T'HH:mm:ss.SSSXXX" : "HH:mm:ss.SSS";
+    String pattern = form == LogLineForm.FILE ? "uuuu-MM-dd'T'HH:mm:ss.SSSXXX" : "HH:mm:ss.SSS";
     this.time = DateTimeFormatter.ofPattern(pattern).withZone(ZoneId.systemDefault());
   }
 
   @Override
   public String doLayout(ILoggingEvent event) {
     String message = String.valueOf(event.getFormattedMessage());
-    if (form == Form.BARE) {
+    if (form == LogLineForm.BARE) {
       return message + '\n';
     }
     StringBuilder line = new StringBuilder(160);
@@ -64,7 +64,7 @@ public final class TextLines extends LayoutBase<ILoggingEvent> {
     shown(line, message, "\n    ");
     StringBuilder pairs = new StringBuilder();
     Map<String, @Nullable Object> fields = LogFields.of(event);
-    if (form != Form.FILE) {
+    if (form != LogLineForm.FILE) {
       fields.keySet().removeAll(FOR_PROGRAMS);
     }
     pairs(pairs, message, fields);
@@ -81,13 +81,13 @@ public final class TextLines extends LayoutBase<ILoggingEvent> {
     coloured(line, DIM, at).append(' ');
     coloured(line, level.equals("ERROR") ? RED : level.equals("WARN") ? YELLOW : "", level);
     line.append(" ".repeat(Math.max(0, 5 - level.length()))).append(' ');
-    if (form == Form.FILE || !LogFields.isServers(logger)) {
+    if (form == LogLineForm.FILE || !LogFields.isServers(logger)) {
       line.append(logger, logger.lastIndexOf('.') + 1, logger.length()).append(" - ");
     }
   }
 
   private StringBuilder coloured(StringBuilder line, String colour, CharSequence text) {
-    return form == Form.COLOURS && !colour.isEmpty() && text.length() > 0
+    return form == LogLineForm.COLOURS && !colour.isEmpty() && text.length() > 0
         ? line.append(colour).append(text).append(PLAIN)
         : line.append(text);
   }

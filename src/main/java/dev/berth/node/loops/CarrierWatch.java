@@ -67,7 +67,7 @@ public final class CarrierWatch {
   }
 
   private void answer() {
-    lag.add(watch.answered(nanoClock.getAsLong()));
+    lag.add(watch.acknowledge(nanoClock.getAsLong()));
   }
 
   private void blocked(long now) {

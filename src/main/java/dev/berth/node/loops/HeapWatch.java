@@ -20,9 +20,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Thread that ends the process when its heap is exhausted ({@link HeapVerdict}), or when exhaustion
- * has ended an event loop. Netty and Vert.x swallow an {@link OutOfMemoryError} in their tasks, so
- * the process would otherwise live on without serving.
+ * Thread that ends the process when its heap is exhausted ({@link HeapExhaustionDetector}), or when
+ * exhaustion has ended an event loop. Netty and Vert.x swallow an {@link OutOfMemoryError} in their
+ * tasks, so the process would otherwise live on without serving.
  */
 public final class HeapWatch implements Runnable {
   /** Exit code of {@code berth run} for a full heap. */
@@ -40,7 +40,7 @@ public final class HeapWatch implements Runnable {
   private final String loopEnded = "an event loop has ended";
   private final String noMemory = "no memory to check the heap for 10 s";
 
-  private final HeapVerdict verdict = new HeapVerdict();
+  private final HeapExhaustionDetector verdict = new HeapExhaustionDetector();
   private final MemoryPoolMXBean oldest;
   private final List<GarbageCollectorMXBean> all;
   private final EventExecutor[] loops;
@@ -131,7 +131,7 @@ public final class HeapWatch implements Runnable {
     return found;
   }
 
-  private HeapVerdict.Sight sight() {
+  private HeapExhaustionDetector.HeapObservation sight() {
     MemoryUsage live = oldest.getCollectionUsage();
     long collections = 0;
     long millis = 0;
@@ -146,7 +146,8 @@ public final class HeapWatch implements Runnable {
     }
     // After a concurrent collection, usage includes garbage that arose meanwhile: no live set.
     long used = concurrent ? 0 : live.getUsed();
-    return new HeapVerdict.Sight(used, live.getMax(), collections, millis, System.nanoTime());
+    return new HeapExhaustionDetector.HeapObservation(
+        used, live.getMax(), collections, millis, System.nanoTime());
   }
 
   /** Returns whether a collector of this name collects old objects. */

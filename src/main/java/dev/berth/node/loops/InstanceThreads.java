@@ -1,7 +1,7 @@
 package dev.berth.node.loops;
 
 import dev.berth.metrics.MetricSeries;
-import dev.berth.node.loops.HookShares.Hook;
+import dev.berth.node.loops.FairHookScheduler.ScheduledHook;
 import dev.berth.replica.StackText;
 import dev.berth.replica.hooks.DaemonThread;
 import dev.berth.replica.hooks.HookThreads;
@@ -23,18 +23,19 @@ import org.slf4j.MDC;
 
 /**
  * Thread-safe pools of an instance: threads where user code may block, and threads for operators'
- * commands. Threads start on demand and end when idle. {@link HookShares} selects the next hook.
+ * commands. Threads start on demand and end when idle. {@link FairHookScheduler} selects the next
+ * hook.
  */
 public final class InstanceThreads implements HookThreads {
   private static final Logger LOG = LoggerFactory.getLogger(InstanceThreads.class);
   private static final int IDLE_SECONDS = 10;
 
   private final LongSupplier nanoClock;
-  private final HookShares shares = new HookShares(); // guarded by this
+  private final FairHookScheduler shares = new FairHookScheduler(); // guarded by this
   private final AtomicInteger made = new AtomicInteger();
   private boolean wanting; // a hook found no thread; guarded by this
 
-  // HookShares limits the number of threads.
+  // FairHookScheduler limits the number of threads.
   private final ThreadPoolExecutor hooks =
       new ThreadPoolExecutor(
           0,
@@ -64,7 +65,7 @@ public final class InstanceThreads implements HookThreads {
 
   /** Thread that records the time of an interrupt: callers abandon a hook by an interrupt. */
   private final class HookThread extends DaemonThread {
-    private @Nullable Hook hook; // the running hook; guarded by the outer object
+    private @Nullable ScheduledHook hook; // the running hook; guarded by the outer object
 
     HookThread(Runnable task) {
       super(task, "berth-hook");
@@ -75,7 +76,7 @@ public final class InstanceThreads implements HookThreads {
       if (Thread.currentThread() != this) { // a hook that interrupts itself is not abandoned
         synchronized (InstanceThreads.this) {
           if (hook != null) {
-            shares.givenUp(hook, nanoClock.getAsLong());
+            shares.markInterrupted(hook, nanoClock.getAsLong());
           }
         }
       }
@@ -87,14 +88,14 @@ public final class InstanceThreads implements HookThreads {
 
   @Override
   public Runnable run(String application, HookKind kind, Runnable task) {
-    Hook hook;
+    ScheduledHook hook;
     synchronized (this) {
       hook = hooks.isShutdown() ? null : shares.add(application, kind, task);
     }
     if (hook == null) {
       throw new RejectedExecutionException(
           ("%s of application %s: no thread (expected: a running instance, and at most %s waiting)")
-              .formatted(name(kind), application, HookShares.MOST_WAITING));
+              .formatted(name(kind), application, FairHookScheduler.MAX_WAITING));
     }
     begin();
     return () -> {
@@ -111,8 +112,8 @@ public final class InstanceThreads implements HookThreads {
 
   /** Starts all hooks that may begin, each on its own thread. */
   private void begin() {
-    for (Hook next = next(); next != null; next = next()) {
-      Hook hook = next;
+    for (ScheduledHook next = next(); next != null; next = next()) {
+      ScheduledHook hook = next;
       try {
         hooks.execute(() -> work(hook));
       } catch (RejectedExecutionException | OutOfMemoryError noThread) {
@@ -126,7 +127,7 @@ public final class InstanceThreads implements HookThreads {
   }
 
   /** Returns a hook to its queue; {@link #look} tries again. */
-  private synchronized void putBack(Hook hook, Throwable noThread) {
+  private synchronized void putBack(ScheduledHook hook, Throwable noThread) {
     shares.putBack(hook);
     if (!wanting) {
       wanting = true;
@@ -134,14 +135,14 @@ public final class InstanceThreads implements HookThreads {
     }
   }
 
-  private synchronized @Nullable Hook next() {
+  private synchronized @Nullable ScheduledHook next() {
     return hooks.isShutdown() ? null : shares.next();
   }
 
   /** Runs one hook on a thread, then the hooks that may begin after its end. */
-  private void work(Hook first) {
+  private void work(ScheduledHook first) {
     HookThread thread = (HookThread) Thread.currentThread();
-    for (Hook hook = first; hook != null; ) {
+    for (ScheduledHook hook = first; hook != null; ) {
       thread.setName(
           "berth-" + name(hook.kind) + "-" + hook.application() + "-" + made.incrementAndGet());
       hook.thread = thread;
@@ -156,16 +157,16 @@ public final class InstanceThreads implements HookThreads {
       } finally {
         RequestLogFields.endOnThread();
       }
-      hook = ended(thread, hook);
+      hook = finishHook(thread, hook);
     }
   }
 
-  private @Nullable Hook ended(HookThread thread, Hook hook) {
+  private @Nullable ScheduledHook finishHook(HookThread thread, ScheduledHook hook) {
     boolean back;
-    Hook next;
+    ScheduledHook next;
     synchronized (this) {
       thread.hook = null;
-      back = shares.ended(hook);
+      back = shares.onEnded(hook);
       next = next();
     }
     Thread.interrupted(); // an old interrupt must not reach the next hook
@@ -179,13 +180,13 @@ public final class InstanceThreads implements HookThreads {
   /** Detects lost threads. Thread-safe. */
   @Override
   public void look() {
-    List<Hook> lost;
+    List<ScheduledHook> lost;
     boolean toBegin;
     synchronized (this) {
       lost = shares.findLost(nanoClock.getAsLong());
       toBegin = wanting || !lost.isEmpty();
     }
-    for (Hook hook : lost) {
+    for (ScheduledHook hook : lost) {
       Thread thread = hook.thread;
       LOG.warn(
           "application {}: a {} hook ignores interrupts: its thread is lost: {}",
@@ -213,14 +214,14 @@ public final class InstanceThreads implements HookThreads {
     for (HookKind kind : HookKind.values()) {
       MetricSeries of = into.with("kind", name(kind));
       of.gauge("berth_hooks_running", shares.running(kind));
-      of.gauge("berth_hooks_sharing", shares.sharing(kind), HookShares.shared(kind));
-      of.gauge("berth_hooks_waiting", shares.waiting(kind), HookShares.MOST_WAITING);
+      of.gauge("berth_hooks_sharing", shares.sharing(kind), FairHookScheduler.shared(kind));
+      of.gauge("berth_hooks_waiting", shares.waiting(kind), FairHookScheduler.MAX_WAITING);
     }
-    into.gauge("berth_lost_threads", shares.lost, HookShares.MOST_LOST);
+    into.gauge("berth_lost_threads", shares.lost, FairHookScheduler.MAX_LOST);
     into.gauge(
         "berth_lost_threads_one_application",
         shares.mostLost(),
-        HookShares.MOST_LOST_OF_APPLICATION);
+        FairHookScheduler.MAX_LOST_PER_APPLICATION);
   }
 
   private static String name(HookKind kind) {

@@ -16,7 +16,7 @@ package dev.berth.node.loops;
  */
 public final class LoopWatch {
   /** Result of an observation. */
-  public enum Change {
+  public enum LoopStateChange {
     NONE,
     BLOCKED,
     RUNS_AGAIN
@@ -44,23 +44,23 @@ public final class LoopWatch {
   }
 
   /** Observes the loop: at each interval, and when a blocked loop has acknowledged. */
-  public Change observe(long now) {
+  public LoopStateChange observe(long now) {
     long step = Math.min(now - observedNanos, longestStepNanos);
     observedNanos = now;
     if (isAnswered()) {
       ageNanos = 0;
       if (blocked) {
         blocked = false;
-        return Change.RUNS_AGAIN;
+        return LoopStateChange.RUNS_AGAIN;
       }
-      return Change.NONE;
+      return LoopStateChange.NONE;
     }
     ageNanos += step;
     if (!blocked && ageNanos >= blockedAfterNanos) {
       blocked = true;
-      return Change.BLOCKED;
+      return LoopStateChange.BLOCKED;
     }
-    return Change.NONE;
+    return LoopStateChange.NONE;
   }
 
   /** Returns whether the loop counts as blocked. Thread-safe. */
@@ -87,7 +87,7 @@ public final class LoopWatch {
    *
    * @return delay of the beat in nanoseconds
    */
-  public long answered(long now) {
+  public long acknowledge(long now) {
     long lag = now - beatNanos;
     answered = answered + 1; // the only writer
     return lag;

@@ -24,20 +24,20 @@ import org.slf4j.LoggerFactory;
 public final class LoopWatchVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(LoopWatchVerticle.class);
   private static final int BEATS_PER_BLOCK = 4;
-  private static final long LONGEST_INTERVAL_MS = 50;
-  private static final long SHORTEST_INTERVAL_MS = 5;
+  private static final long MAX_INTERVAL_MS = 50;
+  private static final long MIN_INTERVAL_MS = 5;
   // between reports of a blocked loop
   private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /** Listener of changes, called on the control loop. */
-  public interface Listener {
+  public interface LoopStateListener {
     void loopBlocked(int loop, boolean blocked);
 
     /** Receives the state of a blocked loop once a second, and null when the loop runs again. */
     void looked(int loop, @Nullable BlockedLoop blocked);
   }
 
-  private final List<Watched> watched = new ArrayList<>();
+  private final List<WatchedLoop> watched = new ArrayList<>();
   private final List<LoopVerticle> loops;
   private final Meters meters;
   private final Duration blockedAfter;
@@ -45,7 +45,7 @@ public final class LoopWatchVerticle extends VerticleBase {
   private final LoopLag controlLag = new LoopLag("control", "control");
   private final LongSupplier nanoClock;
   private final InstantSource wallClock;
-  private final Listener listener;
+  private final LoopStateListener listener;
   private long timer;
   private long tickDueNanos;
 
@@ -62,7 +62,7 @@ public final class LoopWatchVerticle extends VerticleBase {
       Duration lastingAfter,
       LongSupplier nanoClock,
       InstantSource wallClock,
-      Listener listener) {
+      LoopStateListener listener) {
     this.loops = loops;
     this.meters = meters;
     this.blockedAfter = blockedAfter;
@@ -78,7 +78,7 @@ public final class LoopWatchVerticle extends VerticleBase {
     long intervalNanos = TimeUnit.MILLISECONDS.toNanos(interval);
     meters.add(controlLag::collect);
     for (int index = 0; index < loops.size(); index++) {
-      watched.add(new Watched(index, intervalNanos));
+      watched.add(new WatchedLoop(index, intervalNanos));
     }
     tickDueNanos = nanoClock.getAsLong() + intervalNanos;
     timer = vertx.setPeriodic(interval, id -> tick(intervalNanos));
@@ -89,7 +89,7 @@ public final class LoopWatchVerticle extends VerticleBase {
     long now = nanoClock.getAsLong();
     controlLag.add(Math.max(0, now - tickDueNanos)); // this timer is the control loop's own beat
     tickDueNanos = now + intervalNanos;
-    watched.forEach(Watched::tick);
+    watched.forEach(WatchedLoop::tick);
   }
 
   /**
@@ -97,8 +97,7 @@ public final class LoopWatchVerticle extends VerticleBase {
    */
   public static long intervalMs(Duration blockedAfter) {
     return Math.max(
-        SHORTEST_INTERVAL_MS,
-        Math.min(LONGEST_INTERVAL_MS, blockedAfter.toMillis() / BEATS_PER_BLOCK));
+        MIN_INTERVAL_MS, Math.min(MAX_INTERVAL_MS, blockedAfter.toMillis() / BEATS_PER_BLOCK));
   }
 
   @Override
@@ -108,7 +107,7 @@ public final class LoopWatchVerticle extends VerticleBase {
   }
 
   /** Watched loop with its beat and its metrics. */
-  private final class Watched implements Runnable {
+  private final class WatchedLoop implements Runnable {
     private final int index;
     private final LoopVerticle loop;
     private final LoopLag lag;
@@ -116,7 +115,7 @@ public final class LoopWatchVerticle extends VerticleBase {
     private long lookedNanos;
     private long idleAge; // age of the beat at the last idle stack
 
-    Watched(int index, long intervalNanos) {
+    WatchedLoop(int index, long intervalNanos) {
       this.index = index;
       this.loop = loops.get(index);
       this.lag = new LoopLag("serving", Integer.toString(index));
@@ -193,7 +192,7 @@ public final class LoopWatchVerticle extends VerticleBase {
     /** Acknowledges the beat, on the watched loop. */
     @Override
     public void run() {
-      lag.add(watch.answered(nanoClock.getAsLong()));
+      lag.add(watch.acknowledge(nanoClock.getAsLong()));
       if (watch.isBlocked()) { // reports the end of a block at once
         context.runOnContext(none -> observe());
       }

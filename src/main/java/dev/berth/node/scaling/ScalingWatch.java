@@ -27,9 +27,9 @@ import org.jspecify.annotations.Nullable;
 public final class ScalingWatch implements Consumer<ControllerAction> {
 
   /** Metrics of one deployment. */
-  private record Shown(Decided last, long raised, long lowered) {}
+  private record ScalingMetrics(Decided last, long raised, long lowered) {}
 
-  private final Map<DeploymentId, Shown> shown = new ConcurrentHashMap<>();
+  private final Map<DeploymentId, ScalingMetrics> shown = new ConcurrentHashMap<>();
   private final @Nullable ScalingRecord record;
   private final LongSupplier nowMs;
   private final long silentNanos;
@@ -65,12 +65,12 @@ public final class ScalingWatch implements Consumer<ControllerAction> {
 
   private void decided(Decided decided) {
     ScalingDecision decision = decided.decision();
-    Shown before = shown.get(decided.deployment());
+    ScalingMetrics before = shown.get(decided.deployment());
     boolean repeats = before != null && decision.repeats(before.last.decision());
     int more = decision.replicas() - decision.inputs().fleet().target();
     long raised = (before == null ? 0 : before.raised) + (more > 0 ? 1 : 0);
     long lowered = (before == null ? 0 : before.lowered) + (more < 0 ? 1 : 0);
-    shown.put(decided.deployment(), new Shown(decided, raised, lowered));
+    shown.put(decided.deployment(), new ScalingMetrics(decided, raised, lowered));
     if (record != null && !repeats) {
       long at = nowMs.getAsLong();
       record.add(

@@ -73,7 +73,7 @@ class DefaultLoggingTest {
             new IllegalStateException("outer", new ArithmeticException("inner")),
             null);
 
-    String text = new TextLines(TextLines.Form.FILE).doLayout(event);
+    String text = new TextLines(TextLines.LogLineForm.FILE).doLayout(event);
 
     assertThat(text.lines().toList())
         .satisfies(
@@ -86,7 +86,7 @@ class DefaultLoggingTest {
     assertThat(text).endsWith("\n");
   }
 
-  private String text(TextLines.Form form, String logger, String message, Object... pairs) {
+  private String text(TextLines.LogLineForm form, String logger, String message, Object... pairs) {
     LoggingEvent event =
         new LoggingEvent("", context.getLogger(logger), Level.WARN, message, null, null);
     for (int i = 0; i < pairs.length; i += 2) {
@@ -107,33 +107,37 @@ class DefaultLoggingTest {
       "half", 12,
       "why", "UP"
     };
-    assertThat(text(TextLines.Form.FILE, "dev.berth.T", message, pairs))
+    assertThat(text(TextLines.LogLineForm.FILE, "dev.berth.T", message, pairs))
         .endsWith("after 12.5 s load=\"2\" half=\"12\" why=\"UP\"\n");
     Object[] ofReplica = {
       "application", "shop", "deployment", "cart", "replica", "shop#cart#1", "request_id", "r-1"
     };
-    assertThat(text(TextLines.Form.FILE, "com.acme.X", "hello", ofReplica))
+    assertThat(text(TextLines.LogLineForm.FILE, "com.acme.X", "hello", ofReplica))
         .endsWith(" X - hello replica=\"shop#cart#1\" request_id=\"r-1\"\n");
   }
 
   @Test
   void onATerminalItIsShorterAndOnlyThereColoured() {
     Object[] pairs = {"version", "9f2c", "stack", "at a.B < c.D", "reason", "no model"};
-    assertThat(text(TextLines.Form.TERMINAL, "dev.berth.T", "failed", pairs))
+    assertThat(text(TextLines.LogLineForm.TERMINAL, "dev.berth.T", "failed", pairs))
         .matches("\\d\\d:\\d\\d:\\d\\d\\.\\d{3} WARN  failed reason=\"no model\"\\n");
-    assertThat(text(TextLines.Form.TERMINAL, "com.acme.Shop", "failed"))
+    assertThat(text(TextLines.LogLineForm.TERMINAL, "com.acme.Shop", "failed"))
         .as("whose line it is, when not the server's")
         .endsWith(" WARN  Shop - failed\n");
-    assertThat(text(TextLines.Form.COLOURS, "dev.berth.T", "failed", pairs))
+    assertThat(text(TextLines.LogLineForm.COLOURS, "dev.berth.T", "failed", pairs))
         .contains("\u001b[33mWARN\u001b[0m", "\u001b[2m reason=\"no model\"\u001b[0m\n");
-    assertThat(text(TextLines.Form.FILE, "dev.berth.T", "failed", pairs))
+    assertThat(text(TextLines.LogLineForm.FILE, "dev.berth.T", "failed", pairs))
         .contains("version=\"9f2c\"", "stack=")
         .doesNotContain("\u001b");
   }
 
   @Test
   void aMessageNeitherDrawsNorForgesALine() {
-    assertThat(text(TextLines.Form.FILE, "a.B", "one\r\n2026-01-01 INFO  two\u001b[2J\u0085\tend"))
+    assertThat(
+            text(
+                TextLines.LogLineForm.FILE,
+                "a.B",
+                "one\r\n2026-01-01 INFO  two\u001b[2J\u0085\tend"))
         .endsWith(" B - one\n    2026-01-01 INFO  two?[2J?\tend\n");
   }
 
@@ -146,7 +150,7 @@ class DefaultLoggingTest {
             throw new UnsupportedOperationException();
           }
         };
-    assertThat(text(TextLines.Form.FILE, "a.B", "m", "k", "x".repeat(9_999), "f", failing))
+    assertThat(text(TextLines.LogLineForm.FILE, "a.B", "m", "k", "x".repeat(9_999), "f", failing))
         .hasSizeLessThan(500)
         .contains("xxx...\"", "f=\"[toString of ");
   }
@@ -158,7 +162,7 @@ class DefaultLoggingTest {
     Arrays.fill(frames, new StackTraceElement("com.acme.Deep", "er", "Deep.java", 7));
     deep.setStackTrace(frames);
     LoggingEvent event = new LoggingEvent("", context.getLogger("a"), Level.WARN, "no", deep, null);
-    assertThat(new TextLines(TextLines.Form.FILE).doLayout(event)).hasSizeLessThan(20_000);
+    assertThat(new TextLines(TextLines.LogLineForm.FILE).doLayout(event)).hasSizeLessThan(20_000);
   }
 
   @Test
@@ -167,7 +171,7 @@ class DefaultLoggingTest {
         new LoggingEvent("", context.getLogger("a"), Level.INFO, "{}", null, new Object[] {"GET"});
     event.addKeyValuePair(new KeyValuePair("request_id", "r-1"));
 
-    assertThat(new TextLines(TextLines.Form.BARE).doLayout(event)).isEqualTo("GET\n");
+    assertThat(new TextLines(TextLines.LogLineForm.BARE).doLayout(event)).isEqualTo("GET\n");
   }
 
   @Test

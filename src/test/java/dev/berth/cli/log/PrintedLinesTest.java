@@ -25,9 +25,11 @@ class PrintedLinesTest {
   @BeforeEach
   void take() {
     context.setMDCAdapter(new LogbackMDCAdapter());
-    Logger log = context.getLogger(PrintedLines.OUT);
+    Logger log = context.getLogger(StandardStreamLogger.OUT);
     PrintStream before = new PrintStream(real, true, StandardCharsets.UTF_8);
-    out = new PrintStream(new PrintedLines(log, Level.INFO, before), true, StandardCharsets.UTF_8);
+    out =
+        new PrintStream(
+            new StandardStreamLogger(log, Level.INFO, before), true, StandardCharsets.UTF_8);
     AppenderBase<ILoggingEvent> kept =
         new AppenderBase<>() {
           @Override
@@ -66,15 +68,15 @@ class PrintedLinesTest {
 
   @Test
   void aLongLineBecomesSeveralAndNoCharacterIsCut() {
-    out.println("é".repeat(PrintedLines.MAX_BYTES));
-    assertThat(String.join("", said())).isEqualTo("é".repeat(PrintedLines.MAX_BYTES));
+    out.println("é".repeat(StandardStreamLogger.MAX_BYTES));
+    assertThat(String.join("", said())).isEqualTo("é".repeat(StandardStreamLogger.MAX_BYTES));
     assertThat(said()).hasSize(2);
   }
 
   @Test
   void whereLogbackHasItsOwnConfigurationNothingIsTaken() {
     PrintStream before = System.out;
-    PrintedLines.take(context).run();
+    StandardStreamLogger.take(context).run();
     assertThat(System.out).isSameAs(before);
   }
 }

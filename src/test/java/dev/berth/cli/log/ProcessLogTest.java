@@ -91,7 +91,7 @@ class ProcessLogTest {
 
   @Test
   void aTransitionIsOneLineOfTextWhoseValuesCanBeReadBack() {
-    assertThat(new TextLines(TextLines.Form.FILE).doLayout(transition()))
+    assertThat(new TextLines(TextLines.LogLineForm.FILE).doLayout(transition()))
         .hasLineCount(1)
         .endsWith(
             " T - replica failed replica=\"shop#cart#1\""

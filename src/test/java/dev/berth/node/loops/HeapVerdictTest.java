@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class HeapVerdictTest {
   private static final long MAX = 1_000;
 
-  private final HeapVerdict verdict = new HeapVerdict();
+  private final HeapExhaustionDetector verdict = new HeapExhaustionDetector();
   private long seconds;
   private long collections;
   private long gcMillis;
@@ -27,7 +27,7 @@ class HeapVerdictTest {
     gcMillis += millis;
     seconds++;
     return verdict.of(
-        new HeapVerdict.Sight(
+        new HeapExhaustionDetector.HeapObservation(
             liveBytes, MAX, collections, gcMillis, TimeUnit.SECONDS.toNanos(seconds)));
   }
 
@@ -71,10 +71,15 @@ class HeapVerdictTest {
     looked(0, 0);
     collected(990, 100);
     long foundNanos = TimeUnit.SECONDS.toNanos(seconds);
-    assertThat(verdict.wantsCollection(foundNanos + HeapVerdict.PATIENCE_NANOS - 1)).isFalse();
-    assertThat(verdict.wantsCollection(foundNanos + HeapVerdict.PATIENCE_NANOS)).isTrue();
+    assertThat(
+            verdict.wantsCollection(
+                foundNanos + HeapExhaustionDetector.EXHAUSTION_PERIOD_NANOS - 1))
+        .isFalse();
+    assertThat(verdict.wantsCollection(foundNanos + HeapExhaustionDetector.EXHAUSTION_PERIOD_NANOS))
+        .isTrue();
     collected(500, 100);
-    assertThat(verdict.wantsCollection(foundNanos + HeapVerdict.PATIENCE_NANOS)).isFalse();
+    assertThat(verdict.wantsCollection(foundNanos + HeapExhaustionDetector.EXHAUSTION_PERIOD_NANOS))
+        .isFalse();
   }
 
   @Test

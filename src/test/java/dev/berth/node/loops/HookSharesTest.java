@@ -2,7 +2,7 @@ package dev.berth.node.loops;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.node.loops.HookShares.Hook;
+import dev.berth.node.loops.FairHookScheduler.ScheduledHook;
 import dev.berth.replica.hooks.HookThreads.HookKind;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,16 +20,17 @@ import org.junit.jupiter.api.Timeout;
 /** Which hook runs next. Times are in milliseconds. */
 class HookSharesTest {
   private static final int MOST_APPLICATIONS = 20; // of a walk
-  private static final int ALONE = 1 + HookShares.SHARED / 2; // what one application may have
+  private static final int ALONE =
+      1 + FairHookScheduler.SHARED / 2; // what one application may have
 
-  private final HookShares shares = new HookShares();
+  private final FairHookScheduler shares = new FairHookScheduler();
 
   private static long ms(long millis) {
     return Duration.ofMillis(millis).toNanos();
   }
 
-  private List<Hook> add(String application, HookKind kind, int times) {
-    List<Hook> added = new ArrayList<>();
+  private List<ScheduledHook> add(String application, HookKind kind, int times) {
+    List<ScheduledHook> added = new ArrayList<>();
     for (int i = 0; i < times; i++) {
       added.add(shares.add(application, kind, () -> {}));
     }
@@ -37,20 +38,20 @@ class HookSharesTest {
   }
 
   /** Begins all that may. */
-  private List<Hook> begin() {
-    List<Hook> begun = new ArrayList<>();
-    for (Hook next = shares.next(); next != null; next = shares.next()) {
+  private List<ScheduledHook> begin() {
+    List<ScheduledHook> begun = new ArrayList<>();
+    for (ScheduledHook next = shares.next(); next != null; next = shares.next()) {
       begun.add(next);
     }
     return begun;
   }
 
   /** Begins one, has it interrupted, and waits until it is lost. */
-  private Hook lose(String application, HookKind kind) {
+  private ScheduledHook lose(String application, HookKind kind) {
     add(application, kind, 1);
-    List<Hook> begun = begin();
+    List<ScheduledHook> begun = begin();
     assertThat(begun).as("%s of %s", kind, application).hasSize(1);
-    shares.givenUp(begun.get(0), ms(0));
+    shares.markInterrupted(begun.get(0), ms(0));
     assertThat(shares.findLost(ms(1_000))).isEqualTo(begun);
     return begun.get(0);
   }
@@ -62,7 +63,7 @@ class HookSharesTest {
     }
     begin();
     for (HookKind kind : HookKind.values()) {
-      List<Hook> good = add("good", kind, 1);
+      List<ScheduledHook> good = add("good", kind, 1);
       assertThat(begin()).as("%s", kind).isEqualTo(good);
     }
   }
@@ -72,10 +73,10 @@ class HookSharesTest {
     add("a", HookKind.START, 1_000);
     assertThat(begin()).hasSize(ALONE);
     add("b", HookKind.START, 1_000);
-    assertThat(begin()).hasSize(1 + HookShares.SHARED / 4);
+    assertThat(begin()).hasSize(1 + FairHookScheduler.SHARED / 4);
     add("c", HookKind.START, 1_000);
-    assertThat(begin()).hasSize(1 + HookShares.SHARED / 8);
-    assertThat(shares.sharing(HookKind.START)).isLessThanOrEqualTo(HookShares.SHARED);
+    assertThat(begin()).hasSize(1 + FairHookScheduler.SHARED / 8);
+    assertThat(shares.sharing(HookKind.START)).isLessThanOrEqualTo(FairHookScheduler.SHARED);
     assertThat(shares.running(HookKind.START)).isEqualTo(3 + shares.sharing(HookKind.START));
     assertThat(shares.waiting(HookKind.START)).isEqualTo(3_000 - shares.running(HookKind.START));
   }
@@ -86,30 +87,30 @@ class HookSharesTest {
       add("bad" + i, HookKind.START, 10);
     }
     begin();
-    List<Hook> good = add("good", HookKind.START, 2);
+    List<ScheduledHook> good = add("good", HookKind.START, 2);
     assertThat(begin()).startsWith(good.get(0));
-    assertThat(shares.sharing(HookKind.START)).isLessThanOrEqualTo(HookShares.SHARED);
+    assertThat(shares.sharing(HookKind.START)).isLessThanOrEqualTo(FairHookScheduler.SHARED);
   }
 
   @Test
   void aShareThatIsFreeGoesToWhoHasFewestThenToWhoWaitedLongest() {
     add("a", HookKind.STOP, ALONE);
-    List<Hook> ofA = begin();
+    List<ScheduledHook> ofA = begin();
     for (String other : List.of("b", "c", "d", "e")) {
       add(other, HookKind.STOP, ALONE);
       begin(); // 16, 8, 4 and 2 shares; 2 are free
     }
-    ofA.subList(0, 6).forEach(shares::ended);
-    assertThat(begin()).extracting(Hook::application).containsExactly("e", "e", "d", "e");
+    ofA.subList(0, 6).forEach(shares::onEnded);
+    assertThat(begin()).extracting(ScheduledHook::application).containsExactly("e", "e", "d", "e");
   }
 
   @Test
   void oneThatIsTakenBackNeverRuns() {
-    List<Hook> all = add("a", HookKind.START, ALONE + 2);
-    List<Hook> begun = begin();
+    List<ScheduledHook> all = add("a", HookKind.START, ALONE + 2);
+    List<ScheduledHook> begun = begin();
     shares.remove(all.get(ALONE));
     shares.remove(begun.get(0)); // it runs: nothing happens
-    shares.ended(begun.get(1));
+    shares.onEnded(begun.get(1));
     assertThat(begin()).containsExactly(all.get(ALONE + 1));
     assertThat(shares.waiting(HookKind.START)).isZero();
     assertThat(shares.running(HookKind.START)).isEqualTo(ALONE);
@@ -117,7 +118,7 @@ class HookSharesTest {
 
   @Test
   void oneForWhichThereWasNoThreadIsTheFirstToBeginLater() {
-    List<Hook> all = add("a", HookKind.START, ALONE + 1);
+    List<ScheduledHook> all = add("a", HookKind.START, ALONE + 1);
     begin();
     shares.putBack(all.get(4));
     assertThat(shares.waiting(HookKind.START)).isEqualTo(2);
@@ -126,7 +127,7 @@ class HookSharesTest {
 
   @Test
   void noMoreWaitThanTheBound() {
-    add("a", HookKind.START, HookShares.MOST_WAITING);
+    add("a", HookKind.START, FairHookScheduler.MAX_WAITING);
     assertThat(shares.add("b", HookKind.START, () -> {})).isNull();
     assertThat(shares.add("b", HookKind.STOP, () -> {})).as("for each kind").isNotNull();
     assertThat(begin()).isNotEmpty();
@@ -138,11 +139,11 @@ class HookSharesTest {
   @Test
   void aThreadIsLostASecondAfterItsHookWasInterruptedAndBackWhenThatEnds() {
     add("a", HookKind.START, 1);
-    Hook hook = begin().get(0);
-    List<Hook> next = add("a", HookKind.START, HookShares.SHARED);
+    ScheduledHook hook = begin().get(0);
+    List<ScheduledHook> next = add("a", HookKind.START, FairHookScheduler.SHARED);
     begin();
-    shares.givenUp(hook, ms(500));
-    shares.givenUp(hook, ms(900)); // its time runs from the first
+    shares.markInterrupted(hook, ms(500));
+    shares.markInterrupted(hook, ms(900)); // its time runs from the first
     assertThat(shares.findLost(ms(1_499))).isEmpty();
     assertThat(shares.lost).isZero();
     assertThat(shares.findLost(ms(1_500))).containsExactly(hook);
@@ -150,21 +151,21 @@ class HookSharesTest {
     assertThat(shares.lost).isEqualTo(1);
     assertThat(shares.mostLost()).isEqualTo(1);
     assertThat(shares.running(HookKind.START)).isEqualTo(ALONE - 1);
-    next.subList(0, ALONE - 1).forEach(shares::ended);
+    next.subList(0, ALONE - 1).forEach(shares::onEnded);
     assertThat(begin()).as("its own thread is made up for").isNotEmpty();
-    assertThat(shares.ended(hook)).isTrue();
+    assertThat(shares.onEnded(hook)).isTrue();
     assertThat(shares.lost).isZero();
     assertThat(shares.mostLost()).isZero();
   }
 
   @Test
   void withEightLostNothingMoreOfAnApplicationRunsUntilOneIsBack() {
-    List<Hook> lost = new ArrayList<>();
-    for (int i = 0; i < HookShares.MOST_LOST_OF_APPLICATION; i++) {
+    List<ScheduledHook> lost = new ArrayList<>();
+    for (int i = 0; i < FairHookScheduler.MAX_LOST_PER_APPLICATION; i++) {
       assertThat(shares.heldFor("bad")).isEmpty();
       lost.add(lose("bad", HookKind.values()[i % HookKind.values().length]));
     }
-    List<Hook> held = new ArrayList<>();
+    List<ScheduledHook> held = new ArrayList<>();
     for (HookKind kind : HookKind.values()) {
       held.addAll(add("bad", kind, 1));
     }
@@ -173,11 +174,11 @@ class HookSharesTest {
         .isEqualTo(
             "threads lost to hooks that ignore interrupts: 8 of the application (expected: below"
                 + " 8), 8 of the instance (expected: below 64)");
-    List<Hook> good = add("good", HookKind.START, 3);
+    List<ScheduledHook> good = add("good", HookKind.START, 3);
     assertThat(begin()).isEqualTo(good);
     assertThat(shares.heldFor("good")).isEmpty();
 
-    assertThat(shares.ended(lost.get(3))).isTrue();
+    assertThat(shares.onEnded(lost.get(3))).isTrue();
     assertThat(shares.heldFor("bad")).isEmpty();
     assertThat(begin()).containsExactlyInAnyOrderElementsOf(held);
   }
@@ -187,12 +188,12 @@ class HookSharesTest {
     lose("bad", HookKind.STOP);
     lose("bad", HookKind.STOP);
     add("bad", HookKind.START, 100);
-    assertThat(begin()).hasSize(1 + HookShares.MOST_LOST_OF_APPLICATION - 2);
+    assertThat(begin()).hasSize(1 + FairHookScheduler.MAX_LOST_PER_APPLICATION - 2);
   }
 
   @Test
   void withManyLostInTheInstanceThoseThatLostSomeRunNothingMoreAndTheOthersAllTheirs() {
-    for (int i = 0; i < HookShares.MOST_LOST; i++) {
+    for (int i = 0; i < FairHookScheduler.MAX_LOST; i++) {
       lose("bad" + i, HookKind.START);
     }
     add("bad0", HookKind.START, 1);
@@ -202,19 +203,19 @@ class HookSharesTest {
     assertThat(begin()).hasSize(ALONE);
     lose("late", HookKind.STOP); // who lost none before has its own threads still
     assertThat(shares.heldFor("late")).isNotEmpty();
-    assertThat(shares.lost).isEqualTo(HookShares.MOST_LOST + 1);
+    assertThat(shares.lost).isEqualTo(FairHookScheduler.MAX_LOST + 1);
   }
 
   // --- anything, in any order ---
 
   /** What runs and waits, as a second opinion. */
   private static final class Model {
-    final Map<Hook, String> waiting = new LinkedHashMap<>();
-    final List<Hook> running = new ArrayList<>();
-    final List<Hook> lost = new ArrayList<>();
+    final Map<ScheduledHook, String> waiting = new LinkedHashMap<>();
+    final List<ScheduledHook> running = new ArrayList<>();
+    final List<ScheduledHook> lost = new ArrayList<>();
     final Map<String, Long> lastBegun = new HashMap<>();
 
-    static Map<String, Long> count(Collection<Hook> hooks) {
+    static Map<String, Long> count(Collection<ScheduledHook> hooks) {
       return hooks.stream()
           .flatMap(hook -> Stream.of(hook.application(), hook.application() + hook.kind))
           .collect(Collectors.groupingBy(each -> each, Collectors.counting()));
@@ -231,7 +232,7 @@ class HookSharesTest {
 
   private static void walk(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
-    HookShares shares = new HookShares();
+    FairHookScheduler shares = new FairHookScheduler();
     Model model = new Model();
     int applications = 1 + random.nextInt(MOST_APPLICATIONS);
     int hostile = random.nextInt(3); // how often one is given up
@@ -244,29 +245,29 @@ class HookSharesTest {
           String application = "a" + random.nextInt(applications);
           HookKind kind = HookKind.values()[random.nextInt(2)];
           for (int i = 0; i < times; i++) {
-            Hook added = shares.add(application, kind, () -> {});
+            ScheduledHook added = shares.add(application, kind, () -> {});
             model.waiting.put(added, application);
           }
         }
         case 2, 3, 4 -> end(shares, model, random, random.nextInt(5) == 0);
         case 5 -> {
           if (!model.waiting.isEmpty() && random.nextInt(4) == 0) {
-            Hook back = model.waiting.keySet().iterator().next();
+            ScheduledHook back = model.waiting.keySet().iterator().next();
             model.waiting.remove(back);
             shares.remove(back);
           }
         }
         default -> {
           if (!model.running.isEmpty()) {
-            shares.givenUp(model.running.get(random.nextInt(model.running.size())), now);
+            shares.markInterrupted(model.running.get(random.nextInt(model.running.size())), now);
           }
         }
       }
-      for (Hook lost : shares.findLost(now)) {
+      for (ScheduledHook lost : shares.findLost(now)) {
         assertThat(model.running.remove(lost)).as("seed %d: it ran", seed).isTrue();
         model.lost.add(lost);
       }
-      for (Hook next = shares.next(); next != null; next = shares.next()) {
+      for (ScheduledHook next = shares.next(); next != null; next = shares.next()) {
         assertThat(model.waiting.remove(next)).as("seed %d: it waited", seed).isNotNull();
         Long before = model.lastBegun.put(next.application() + next.kind, next.number);
         assertThat(before == null || before < next.number).as("seed %d: in order", seed).isTrue();
@@ -277,7 +278,7 @@ class HookSharesTest {
     }
     while (!model.running.isEmpty() || !model.lost.isEmpty()) {
       end(shares, model, random, model.running.isEmpty());
-      for (Hook next = shares.next(); next != null; next = shares.next()) {
+      for (ScheduledHook next = shares.next(); next != null; next = shares.next()) {
         model.waiting.remove(next);
         model.running.add(next);
       }
@@ -287,15 +288,16 @@ class HookSharesTest {
     assertThat(shares.lost).isZero();
   }
 
-  private static void end(HookShares shares, Model model, SplittableRandom random, boolean lost) {
-    List<Hook> of = lost ? model.lost : model.running;
+  private static void end(
+      FairHookScheduler shares, Model model, SplittableRandom random, boolean lost) {
+    List<ScheduledHook> of = lost ? model.lost : model.running;
     if (!of.isEmpty()) {
-      Hook over = of.remove(random.nextInt(of.size()));
-      assertThat(shares.ended(over)).isEqualTo(lost);
+      ScheduledHook over = of.remove(random.nextInt(of.size()));
+      assertThat(shares.onEnded(over)).isEqualTo(lost);
     }
   }
 
-  private static void check(HookShares shares, Model model, long seed) {
+  private static void check(FairHookScheduler shares, Model model, long seed) {
     Map<String, Long> running = Model.count(model.running);
     Map<String, Long> waiting = Model.count(model.waiting.keySet());
     Map<String, Long> lost = Model.count(model.lost);
@@ -319,7 +321,7 @@ class HookSharesTest {
       assertThat((long) shares.sharing(kind))
           .as("seed %d: shares of %s", seed, kind)
           .isEqualTo(sharing)
-          .isLessThanOrEqualTo(HookShares.shared(kind));
+          .isLessThanOrEqualTo(FairHookScheduler.shared(kind));
     }
   }
 }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The threads around {@link HookShares}, as they are. */
+/** The threads around {@link FairHookScheduler}, as they are. */
 @Tag("concurrency")
 @Timeout(60)
 class InstanceThreadsTest {
@@ -97,20 +97,21 @@ class InstanceThreadsTest {
       begun("bad", kind == HookKind.START ? HookKind.STOP : kind, () -> {});
     }
     assertThat(metric("berth_hooks_waiting{kind=\"start\"}"))
-        .isEqualTo(1_000 - 1 - HookShares.SHARED / 2);
-    assertThat(metric("berth_hooks_sharing{kind=\"start\"}")).isEqualTo(HookShares.SHARED / 2);
+        .isEqualTo(1_000 - 1 - FairHookScheduler.SHARED / 2);
+    assertThat(metric("berth_hooks_sharing{kind=\"start\"}"))
+        .isEqualTo(FairHookScheduler.SHARED / 2);
   }
 
   @Test
   void aHookThatSwallowsItsInterruptCostsAThreadUntilItEnds() throws Exception {
     CountDownLatch firstMayEnd = new CountDownLatch(1);
     CountDownLatch mayEnd = new CountDownLatch(1);
-    for (int i = 0; i < HookShares.MOST_LOST_OF_APPLICATION; i++) {
+    for (int i = 0; i < FairHookScheduler.MAX_LOST_PER_APPLICATION; i++) {
       CountDownLatch until = i == 0 ? firstMayEnd : mayEnd;
       begun("bad", HookKind.START, () -> hangForGood(until)).interrupt();
       threads.look();
       assertThat(metric("berth_lost_threads ")).as("not at once").isEqualTo(i);
-      clock.advanceNanos(HookShares.LOST_AFTER_NANOS);
+      clock.advanceNanos(FairHookScheduler.LOST_AFTER_NANOS);
       threads.look();
       assertThat(metric("berth_lost_threads ")).isEqualTo(i + 1);
     }
@@ -144,7 +145,7 @@ class InstanceThreadsTest {
           Thread.currentThread().interrupt(); // as code does that caught one elsewhere
           hangForGood(mayEnd);
         });
-    clock.advanceNanos(HookShares.LOST_AFTER_NANOS);
+    clock.advanceNanos(FairHookScheduler.LOST_AFTER_NANOS);
     threads.look();
     assertThat(metric("berth_lost_threads ")).isZero();
     mayEnd.countDown();
@@ -152,7 +153,7 @@ class InstanceThreadsTest {
 
   @Test
   void theInterruptOfOneHookDoesNotReachTheNextOnItsThread() throws Exception {
-    for (int i = 0; i < HookShares.SHARED / 2; i++) {
+    for (int i = 0; i < FairHookScheduler.SHARED / 2; i++) {
       threads.run("a", HookKind.START, this::hang); // leaves one thread for the two below
     }
     CountDownLatch go = new CountDownLatch(1);
@@ -174,7 +175,7 @@ class InstanceThreadsTest {
           flags.set(Thread.currentThread().isInterrupted() ? 1 : 0);
         });
     go.countDown();
-    until(HookShares.SHARED / 2, "berth_hooks_running{");
+    until(FairHookScheduler.SHARED / 2, "berth_hooks_running{");
     assertThat(seen.get()).isSameAs(thread);
     assertThat(flags).hasValue(0);
   }
@@ -190,7 +191,7 @@ class InstanceThreadsTest {
           interrupted.countDown();
         });
     AtomicInteger begun = new AtomicInteger();
-    for (int i = 0; i < 2 * HookShares.SHARED; i++) {
+    for (int i = 0; i < 2 * FairHookScheduler.SHARED; i++) {
       threads.run(
           "b",
           HookKind.START,
@@ -202,7 +203,7 @@ class InstanceThreadsTest {
     threads.stop();
     assertThat(interrupted.await(20, TimeUnit.SECONDS)).isTrue();
     until(0, "berth_hooks_running{");
-    assertThat(begun).as("none of those that waited").hasValue(1 + HookShares.SHARED / 2);
+    assertThat(begun).as("none of those that waited").hasValue(1 + FairHookScheduler.SHARED / 2);
     assertThatThrownBy(() -> threads.run("a", HookKind.STOP, () -> {}))
         .isInstanceOf(RejectedExecutionException.class)
         .hasMessageStartingWith("stop of application a: no thread (expected: ");

@@ -3,7 +3,7 @@ package dev.berth.node.loops;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.ManualClock;
-import dev.berth.node.loops.LoopWatch.Change;
+import dev.berth.node.loops.LoopWatch.LoopStateChange;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -16,7 +16,7 @@ class LoopWatchTest {
   private final LoopWatch watch =
       new LoopWatch(BLOCKED_AFTER.toNanos(), INTERVAL.toNanos(), clock.getAsLong());
 
-  private Change after(Duration time) {
+  private LoopStateChange after(Duration time) {
     clock.advanceNanos(time.toNanos());
     return watch.observe(clock.getAsLong());
   }
@@ -26,12 +26,12 @@ class LoopWatchTest {
   }
 
   private long answer() {
-    return watch.answered(clock.getAsLong());
+    return watch.acknowledge(clock.getAsLong());
   }
 
   private void block() {
     beat();
-    while (after(INTERVAL) != Change.BLOCKED) {
+    while (after(INTERVAL) != LoopStateChange.BLOCKED) {
       assertThat(watch.unansweredNanos(clock.getAsLong())).isLessThan(BLOCKED_AFTER.toNanos());
     }
   }
@@ -39,7 +39,7 @@ class LoopWatchTest {
   @Test
   void aLoopThatAnswersRuns() {
     for (int i = 0; i < 100; i++) {
-      assertThat(after(INTERVAL)).isEqualTo(Change.NONE);
+      assertThat(after(INTERVAL)).isEqualTo(LoopStateChange.NONE);
       assertThat(beat()).isTrue();
       assertThat(beat()).as("the next one waits for the answer to the last").isFalse();
       clock.advanceNanos(3_000);
@@ -51,9 +51,9 @@ class LoopWatchTest {
   void aBeatUnansweredForTheWholeTimeBlocksOnce() {
     beat();
     assertThat(List.of(after(INTERVAL), after(INTERVAL), after(INTERVAL)))
-        .containsOnly(Change.NONE);
-    assertThat(after(INTERVAL)).isEqualTo(Change.BLOCKED);
-    assertThat(after(INTERVAL)).isEqualTo(Change.NONE);
+        .containsOnly(LoopStateChange.NONE);
+    assertThat(after(INTERVAL)).isEqualTo(LoopStateChange.BLOCKED);
+    assertThat(after(INTERVAL)).isEqualTo(LoopStateChange.NONE);
     assertThat(watch.unansweredNanos(clock.getAsLong())).isEqualTo(5 * INTERVAL.toNanos());
   }
 
@@ -62,8 +62,8 @@ class LoopWatchTest {
     block();
     clock.advanceNanos(1);
     answer();
-    assertThat(watch.observe(clock.getAsLong())).isEqualTo(Change.RUNS_AGAIN);
-    assertThat(watch.observe(clock.getAsLong())).isEqualTo(Change.NONE);
+    assertThat(watch.observe(clock.getAsLong())).isEqualTo(LoopStateChange.RUNS_AGAIN);
+    assertThat(watch.observe(clock.getAsLong())).isEqualTo(LoopStateChange.NONE);
   }
 
   @Test
@@ -80,19 +80,19 @@ class LoopWatchTest {
     beat();
     clock.advanceNanos(BLOCKED_AFTER.toNanos() * 3);
     answer();
-    assertThat(watch.observe(clock.getAsLong())).isEqualTo(Change.NONE);
+    assertThat(watch.observe(clock.getAsLong())).isEqualTo(LoopStateChange.NONE);
   }
 
   /** The whole process stood still: the loop had no chance to answer. */
   @Test
   void aPauseOfTheWatcherCountsAsHardlyMoreThanAnInterval() {
     beat();
-    assertThat(after(BLOCKED_AFTER.multipliedBy(20))).isEqualTo(Change.NONE);
-    assertThat(after(INTERVAL)).isEqualTo(Change.NONE);
-    assertThat(after(INTERVAL)).isEqualTo(Change.NONE);
+    assertThat(after(BLOCKED_AFTER.multipliedBy(20))).isEqualTo(LoopStateChange.NONE);
+    assertThat(after(INTERVAL)).isEqualTo(LoopStateChange.NONE);
+    assertThat(after(INTERVAL)).isEqualTo(LoopStateChange.NONE);
     assertThat(after(INTERVAL))
         .as("but the loop is not back with its watcher")
-        .isEqualTo(Change.BLOCKED);
+        .isEqualTo(LoopStateChange.BLOCKED);
     assertThat(watch.ageNanos).isLessThan(2 * BLOCKED_AFTER.toNanos());
   }
 

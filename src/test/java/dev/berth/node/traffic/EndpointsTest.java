@@ -39,16 +39,16 @@ class EndpointsTest {
   private final List<Map<String, IngressRoute>> tables = new ArrayList<>();
   private final Map<IngressRoute, Object> madeFrom = new HashMap<>(); // of what is made here
 
-  private Routes routes(Map<String, Map<String, Double>> splits) {
+  private RouteRegistry routes(Map<String, Map<String, Double>> splits) {
     String text = "{applications: [], berth: {endpoints: [" + ALL + "]}}";
     ServeConfig file = ConfigReader.read("f", Path.of("."), text);
-    Endpoints endpoints =
-        new Endpoints(
+    EndpointRegistry endpoints =
+        new EndpointRegistry(
             file.get(ServeConfig.BERTH).get(InstanceOptions.ENDPOINTS),
             there::contains,
             endpoint -> made(TrafficPolicy.of(endpoint, "", null)));
     splits.forEach(endpoints::split);
-    return new Routes(
+    return new RouteRegistry(
         table -> tables.add(table.routes()),
         "",
         PlaneBuilder.loopOf(Runnable::run, () -> true),
@@ -73,7 +73,7 @@ class EndpointsTest {
 
   @Test
   void anEndpointLeadsToThoseThatAreThereAndParksWhileNoneWeighs() {
-    Routes routes = routes(Map.of("/gone", Map.of("a#old", 1.0)));
+    RouteRegistry routes = routes(Map.of("/gone", Map.of("a#old", 1.0)));
     assertThat(tables.get(0)).containsOnlyKeys("/all");
     assertThat(routes.prefixes()).containsExactly("/all");
     assertThat(tables.get(0).get("/all").parkNanos()).isEqualTo(7_000_000_000L);
@@ -101,7 +101,7 @@ class EndpointsTest {
   @Test
   void anApplicationsRouteIsMadeAnewWhenAnyOfItsSidesIsConfigured() {
     there.addAll(Set.of(OLD, NEW));
-    Routes routes = routes(Map.of("/all", Map.of("b#new", 2.0, "a#old", 1.0)));
+    RouteRegistry routes = routes(Map.of("/all", Map.of("b#new", 2.0, "a#old", 1.0)));
     assertThat(sides()).as("by their names").containsExactly(OLD, NEW);
     Settings traffic = ServeConfig.DEFAULTS.get(ServeConfig.BERTH); // any
     DeploymentId front = new DeploymentId("app", "front");

@@ -5,7 +5,7 @@ import static java.net.HttpURLConnection.HTTP_NOT_FOUND;
 import static java.net.HttpURLConnection.HTTP_UNAUTHORIZED;
 import static java.util.stream.Collectors.joining;
 
-import dev.berth.cli.CliCommand.Ended;
+import dev.berth.cli.CliCommand.CommandExitException;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.Submission;
 import dev.berth.view.ControllerCommands;
@@ -39,9 +39,9 @@ import picocli.CommandLine.Spec;
  * HTTP client of the admin server, which also reports that no server responds. Uses the JDK's old
  * client, which loads in 50 ms; the new one takes 400 ms in a cold JVM.
  */
-final class AdminServer {
+final class AdminHttpClient {
   /** Response of the admin server. */
-  record Answer(int statusCode, String body) {
+  record AdminHttpReply(int statusCode, String body) {
     /**
      * Returns the body of a 200 response that has a value of this type under the key; else null.
      */
@@ -61,16 +61,16 @@ final class AdminServer {
   static final int CANNOT_REACH = 3;
 
   private static final String TOKEN_VARIABLE = "BERTH_TOKEN";
-  private static final int PATIENCE_MS = 10_000;
+  private static final int REQUEST_TIMEOUT_MS = 10_000;
 
   /**
    * Timeout of changes, in ms: they are durable before the response, and may affect a thousand
    * applications.
    */
-  private static final int PATIENCE_WITH_CHANGES_MS = 60_000;
+  private static final int CHANGE_TIMEOUT_MS = 60_000;
 
   /** Delay, in ms, before the command reports that a change has no response yet. */
-  private static final int SAID_MS = 2_000;
+  private static final int NOTICE_DELAY_MS = 2_000;
 
   static {
     System.setProperty("sun.net.http.retryPost", "false"); // a rollback must not run twice
@@ -103,19 +103,19 @@ final class AdminServer {
    * Sends a GET request.
    *
    * @param path path with its encoded query
-   * @throws Ended when no server responds
+   * @throws CommandExitException when no server responds
    */
-  Answer get(String path) throws InterruptedException {
+  AdminHttpReply get(String path) throws InterruptedException {
     return send("GET", path, null);
   }
 
   /**
    * Returns the status of the applications.
    *
-   * @throws Ended when the response is not readable
+   * @throws CommandExitException when the response is not readable
    */
   ServeStatus status() throws InterruptedException {
-    Answer response = get(ServeStatus.PATH);
+    AdminHttpReply response = get(ServeStatus.PATH);
     ServeStatus serve = response.serve();
     if (serve == null) {
       throw refuse(response);
@@ -134,7 +134,7 @@ final class AdminServer {
     ServeStatus serve = status();
     String missing = serve.missing(applications, deployments, replicas);
     if (missing != null) {
-      throw command().failed(missing);
+      throw command().failure(missing);
     }
     return serve;
   }
@@ -143,11 +143,12 @@ final class AdminServer {
    * Sends a request with a JSON body.
    *
    * @param json body; null for none
-   * @throws Ended when no server responds
+   * @throws CommandExitException when no server responds
    */
-  Answer send(String method, String path, @Nullable String json) {
+  AdminHttpReply send(String method, String path, @Nullable String json) {
     byte[] bytes = json == null ? new byte[0] : json.getBytes(StandardCharsets.UTF_8);
-    Sent sent = new Sent("application/json", bytes.length, new ByteArrayInputStream(bytes));
+    AdminHttpBody sent =
+        new AdminHttpBody("application/json", bytes.length, new ByteArrayInputStream(bytes));
     try {
       return ask(method, path, json == null ? null : sent);
     } catch (IOException failed) {
@@ -158,31 +159,33 @@ final class AdminServer {
   /**
    * Sends a jar.
    *
-   * @throws Ended when no server responds
+   * @throws CommandExitException when no server responds
    */
-  Answer send(String path, Path jar) {
+  AdminHttpReply send(String path, Path jar) {
     try (InputStream bytes = Files.newInputStream(jar)) {
-      return ask("PUT", path, new Sent("application/java-archive", Files.size(jar), bytes));
+      return ask(
+          "PUT", path, new AdminHttpBody("application/java-archive", Files.size(jar), bytes));
     } catch (IOException failed) {
       throw cannotReach(whyNot(failed));
     }
   }
 
   /** Body of a request. */
-  private record Sent(String type, long length, InputStream bytes) {}
+  private record AdminHttpBody(String type, long length, InputStream bytes) {}
 
   /** Sends a GET request, and leaves the report of a failure to the caller. */
-  Answer look(String path) throws IOException {
+  AdminHttpReply look(String path) throws IOException {
     return ask("GET", path, null);
   }
 
-  private Answer ask(String method, String path, @Nullable Sent sent) throws IOException {
+  private AdminHttpReply ask(String method, String path, @Nullable AdminHttpBody sent)
+      throws IOException {
     HttpURLConnection asked = (HttpURLConnection) uri(path).toURL().openConnection(Proxy.NO_PROXY);
     asked.setRequestMethod(method);
     asked.setInstanceFollowRedirects(false);
     asked.setUseCaches(false);
-    asked.setConnectTimeout(PATIENCE_MS);
-    asked.setReadTimeout(method.equals("GET") ? PATIENCE_MS : PATIENCE_WITH_CHANGES_MS);
+    asked.setConnectTimeout(REQUEST_TIMEOUT_MS);
+    asked.setReadTimeout(method.equals("GET") ? REQUEST_TIMEOUT_MS : CHANGE_TIMEOUT_MS);
     asked.setRequestProperty("Accept", "application/json");
     String token = token();
     if (token != null) {
@@ -199,22 +202,22 @@ final class AdminServer {
         sent.bytes.transferTo(out);
       }
     }
-    int status = method.equals("GET") ? asked.getResponseCode() : changed(asked);
+    int status = method.equals("GET") ? asked.getResponseCode() : awaitChangeStatus(asked);
     if (status < 0) {
       throw new IOException("no HTTP");
     }
     try (InputStream in =
         status < HTTP_BAD_REQUEST ? asked.getInputStream() : asked.getErrorStream()) {
       String body = in == null ? "" : new String(in.readAllBytes(), StandardCharsets.UTF_8);
-      return new Answer(status, body);
+      return new AdminHttpReply(status, body);
     }
   }
 
-  private int changed(HttpURLConnection asked) throws IOException {
+  private int awaitChangeStatus(HttpURLConnection asked) throws IOException {
     CompletableFuture<Void> late =
         CompletableFuture.runAsync(
-            () -> say("no response yet; waiting up to " + PATIENCE_WITH_CHANGES_MS / 1000 + " s"),
-            CompletableFuture.delayedExecutor(SAID_MS, TimeUnit.MILLISECONDS));
+            () -> say("no response yet; waiting up to " + CHANGE_TIMEOUT_MS / 1000 + " s"),
+            CompletableFuture.delayedExecutor(NOTICE_DELAY_MS, TimeUnit.MILLISECONDS));
     try {
       return asked.getResponseCode();
     } finally {
@@ -272,13 +275,13 @@ final class AdminServer {
    *
    * @return the end, with exit code 2 for an invalid request or a missing token
    */
-  Ended refusal(Answer response) {
+  CommandExitException refusal(AdminHttpReply response) {
     List<String> problems = problems(response.body());
     if (response.statusCode() == HTTP_UNAUTHORIZED || problems.isEmpty()) {
       return refuse(response);
     }
     problems.forEach(this::say);
-    return new Ended(
+    return new CommandExitException(
         response.statusCode() == HTTP_BAD_REQUEST ? ExitCode.USAGE : ExitCode.SOFTWARE);
   }
 
@@ -286,9 +289,9 @@ final class AdminServer {
    * Returns the body of a successful response.
    *
    * @param type type of the value under the key
-   * @throws Ended with the refusal, for another response
+   * @throws CommandExitException with the refusal, for another response
    */
-  JsonObject required(Answer response, String key, Class<?> type) {
+  JsonObject required(AdminHttpReply response, String key, Class<?> type) {
     JsonObject json = response.with(key, type);
     if (json == null) {
       throw refusal(response);
@@ -302,7 +305,8 @@ final class AdminServer {
    *
    * @param deployments deployments of the application
    */
-  Ended refusalOf(Answer response, String application, List<String> deployments)
+  CommandExitException refusalOf(
+      AdminHttpReply response, String application, List<String> deployments)
       throws InterruptedException {
     if (response.statusCode() == HTTP_NOT_FOUND) {
       status(List.of(application), deployments, List.of());
@@ -341,10 +345,10 @@ final class AdminServer {
   }
 
   /** Prints a refusal of Berth, or the status of another server's response. */
-  Ended refuse(Answer response) {
+  CommandExitException refuse(AdminHttpReply response) {
     if (response.statusCode() == HTTP_UNAUTHORIZED) {
       say("the admin server requires a token (expected: --token-file, or " + TOKEN_VARIABLE + ")");
-      return new Ended(ExitCode.USAGE);
+      return new CommandExitException(ExitCode.USAGE);
     }
     JsonObject error = json(response.body());
     Object message = error == null ? null : error.getValue("message");
@@ -355,9 +359,9 @@ final class AdminServer {
     return cannotReach(said + " (expected: an admin server of Berth)");
   }
 
-  private Ended cannotReach(String why) {
+  private CommandExitException cannotReach(String why) {
     command().say(address + ": " + why);
-    return new Ended(CANNOT_REACH);
+    return new CommandExitException(CANNOT_REACH);
   }
 
   private URI uri(String path) {
@@ -376,7 +380,7 @@ final class AdminServer {
 
   /** Returns the REST API path of these segments. */
   static String path(String... parts) {
-    return "/api/v1/" + Stream.of(parts).map(AdminServer::encoded).collect(joining("/"));
+    return "/api/v1/" + Stream.of(parts).map(AdminHttpClient::encoded).collect(joining("/"));
   }
 
   static String encoded(String value) {

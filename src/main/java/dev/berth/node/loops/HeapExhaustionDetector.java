@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  * finds less, or one observation with less collector time, restarts the 10 s. Confined to its
  * caller.
  */
-public final class HeapVerdict {
+public final class HeapExhaustionDetector {
   /** Minimum duration of a condition before the heap counts as exhausted. */
-  public static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
+  public static final long EXHAUSTION_PERIOD_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private static final double FULL = 0.95;
   private static final double COLLECTING = 0.98;
@@ -29,18 +29,18 @@ public final class HeapVerdict {
    * @param collections number of full collections since start
    * @param gcMillis time that collections paused the process since start
    */
-  public record Sight(
+  public record HeapObservation(
       long liveBytes, long maxBytes, long collections, long gcMillis, long nowNanos) {}
 
-  private @Nullable Sight before;
+  private @Nullable HeapObservation before;
   private boolean full;
   private long fullSinceNanos;
   private boolean collecting;
-  private Sight collectingSince = new Sight(0, 0, 0, 0, 0);
+  private HeapObservation collectingSince = new HeapObservation(0, 0, 0, 0, 0);
 
   /** Returns why the process should end; null when it should continue. */
-  @Nullable String of(Sight now) {
-    Sight last = before;
+  @Nullable String of(HeapObservation now) {
+    HeapObservation last = before;
     before = now;
     if (last == null) {
       return null;
@@ -61,20 +61,20 @@ public final class HeapVerdict {
    * one.
    */
   public boolean wantsCollection(long nowNanos) {
-    return full && nowNanos - fullSinceNanos >= PATIENCE_NANOS;
+    return full && nowNanos - fullSinceNanos >= EXHAUSTION_PERIOD_NANOS;
   }
 
-  private boolean isFull(Sight now) {
+  private boolean isFull(HeapObservation now) {
     if (now.liveBytes <= now.maxBytes * FULL) {
       full = false;
     } else if (!full) {
       full = true;
       fullSinceNanos = now.nowNanos;
     }
-    return full && now.nowNanos - fullSinceNanos >= PATIENCE_NANOS;
+    return full && now.nowNanos - fullSinceNanos >= EXHAUSTION_PERIOD_NANOS;
   }
 
-  private boolean onlyCollects(Sight last, Sight now) {
+  private boolean onlyCollects(HeapObservation last, HeapObservation now) {
     long gcNanos = TimeUnit.MILLISECONDS.toNanos(now.gcMillis - last.gcMillis);
     if (gcNanos < (now.nowNanos - last.nowNanos) * COLLECTING) {
       collecting = false;
@@ -83,7 +83,7 @@ public final class HeapVerdict {
       collectingSince = last;
     }
     return collecting
-        && now.nowNanos - collectingSince.nowNanos >= PATIENCE_NANOS
+        && now.nowNanos - collectingSince.nowNanos >= EXHAUSTION_PERIOD_NANOS
         && now.collections - collectingSince.collections >= MIN_COLLECTIONS;
   }
 }

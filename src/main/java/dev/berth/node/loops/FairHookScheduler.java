@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Source: the shares are the dynamic thresholds of Choudhury and Hahne, with a factor of 1.
  */
-public final class HookShares {
+public final class FairHookScheduler {
   /** Shared threads of each kind but health, beyond the one thread of each application. */
   public static final int SHARED = 64;
 
@@ -37,28 +37,28 @@ public final class HookShares {
   public static final int SHARED_HEALTH = 256;
 
   /** Maximum number of waiting hooks of each kind; above the maximum number of replicas. */
-  public static final int MOST_WAITING = 65_536;
+  public static final int MAX_WAITING = 65_536;
 
   /** Lost threads of the instance at which each application with a lost thread is held. */
-  public static final int MOST_LOST = 64;
+  public static final int MAX_LOST = 64;
 
   /** Lost threads of an application at which the application is held: nothing more of it runs. */
-  public static final int MOST_LOST_OF_APPLICATION = 8;
+  public static final int MAX_LOST_PER_APPLICATION = 8;
 
   /** Time limit for the end of an interrupted hook; then its thread is lost. */
   public static final long LOST_AFTER_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /** A builder or hook, from its addition until its end. */
-  static final class Hook {
+  static final class ScheduledHook {
     final Runnable task;
     final HookKind kind;
     volatile @Nullable Thread thread; // the thread that runs the hook
-    private final Lane lane;
+    private final HookQueue lane;
     final long number; // increases with each hook
     private @Nullable Long givenUpNanos;
     private boolean lost;
 
-    private Hook(Runnable task, HookKind kind, Lane lane, long number) {
+    private ScheduledHook(Runnable task, HookKind kind, HookQueue lane, long number) {
       this.task = task;
       this.kind = kind;
       this.lane = lane;
@@ -71,12 +71,12 @@ public final class HookShares {
   }
 
   /** The hooks of one kind of an application. */
-  private static final class Lane {
-    final Owner owner;
-    final ArrayDeque<Hook> waiting = new ArrayDeque<>();
+  private static final class HookQueue {
+    final ApplicationHooks owner;
+    final ArrayDeque<ScheduledHook> waiting = new ArrayDeque<>();
     int running; // without the lost ones
 
-    Lane(Owner owner) {
+    HookQueue(ApplicationHooks owner) {
       this.owner = owner;
     }
 
@@ -85,17 +85,17 @@ public final class HookShares {
     }
   }
 
-  private static final class Owner {
+  private static final class ApplicationHooks {
     final String name;
-    final Map<HookKind, Lane> lanes = new EnumMap<>(HookKind.class);
+    final Map<HookKind, HookQueue> lanes = new EnumMap<>(HookKind.class);
     int lost;
 
-    Owner(String name) {
+    ApplicationHooks(String name) {
       this.name = name;
     }
 
     int shares() {
-      return lanes.values().stream().mapToInt(Lane::shares).sum();
+      return lanes.values().stream().mapToInt(HookQueue::shares).sum();
     }
 
     boolean isIdle() {
@@ -104,8 +104,9 @@ public final class HookShares {
     }
   }
 
-  final Map<String, Owner> owners = new HashMap<>();
-  private final Set<Hook> givenUp = new LinkedHashSet<>(); // interrupted, running, and not lost yet
+  final Map<String, ApplicationHooks> owners = new HashMap<>();
+  private final Set<ScheduledHook> givenUp =
+      new LinkedHashSet<>(); // interrupted, running, and not lost yet
   private long added;
   int lost;
 
@@ -114,33 +115,33 @@ public final class HookShares {
    *
    * @return null when too many hooks of this kind wait
    */
-  @Nullable Hook add(String application, HookKind kind, Runnable task) {
-    if (waiting(kind) >= MOST_WAITING) {
+  @Nullable ScheduledHook add(String application, HookKind kind, Runnable task) {
+    if (waiting(kind) >= MAX_WAITING) {
       return null;
     }
-    Owner owner = owners.computeIfAbsent(application, Owner::new);
-    Lane lane = owner.lanes.computeIfAbsent(kind, each -> new Lane(owner));
-    Hook hook = new Hook(task, kind, lane, ++added);
+    ApplicationHooks owner = owners.computeIfAbsent(application, ApplicationHooks::new);
+    HookQueue lane = owner.lanes.computeIfAbsent(kind, each -> new HookQueue(owner));
+    ScheduledHook hook = new ScheduledHook(task, kind, lane, ++added);
     lane.waiting.addLast(hook);
     return hook;
   }
 
   /** Removes a waiting hook; does nothing for a hook that runs. */
-  public void remove(Hook hook) {
+  public void remove(ScheduledHook hook) {
     if (hook.lane.waiting.remove(hook)) {
       forgetIfIdle(hook.lane.owner);
     }
   }
 
   /** Returns the hook that begins now; null while none may begin. */
-  @Nullable Hook next() {
+  @Nullable ScheduledHook next() {
     for (HookKind kind : HookKind.values()) {
       int free = shared(kind) - sharing(kind);
-      Lane lane =
+      HookQueue lane =
           lanes(kind)
               .filter(each -> !each.waiting.isEmpty() && mayBegin(each, free))
               .min(
-                  Comparator.<Lane>comparingInt(each -> each.running)
+                  Comparator.<HookQueue>comparingInt(each -> each.running)
                       .thenComparingLong(each -> each.waiting.getFirst().number))
               .orElse(null);
       if (lane != null) {
@@ -151,28 +152,28 @@ public final class HookShares {
     return null;
   }
 
-  private boolean mayBegin(Lane lane, int free) {
-    Owner owner = lane.owner;
+  private boolean mayBegin(HookQueue lane, int free) {
+    ApplicationHooks owner = lane.owner;
     if (isHeld(owner)) {
       return false;
     }
     return lane.running == 0
         || (lane.shares() < free
-            && (owner.lost == 0 || owner.shares() < MOST_LOST_OF_APPLICATION - owner.lost));
+            && (owner.lost == 0 || owner.shares() < MAX_LOST_PER_APPLICATION - owner.lost));
   }
 
-  private boolean isHeld(Owner owner) {
-    return owner.lost >= MOST_LOST_OF_APPLICATION || (owner.lost > 0 && lost >= MOST_LOST);
+  private boolean isHeld(ApplicationHooks owner) {
+    return owner.lost >= MAX_LOST_PER_APPLICATION || (owner.lost > 0 && lost >= MAX_LOST);
   }
 
   /** Returns a hook to the head of its queue, when there was no thread for it. */
-  public void putBack(Hook hook) {
+  public void putBack(ScheduledHook hook) {
     hook.lane.running--;
     hook.lane.waiting.addFirst(hook);
   }
 
   /** Records that a running hook was interrupted. */
-  public void givenUp(Hook hook, long nowNanos) {
+  public void markInterrupted(ScheduledHook hook, long nowNanos) {
     if (hook.givenUpNanos == null) {
       hook.givenUpNanos = nowNanos;
       givenUp.add(hook);
@@ -180,16 +181,16 @@ public final class HookShares {
   }
 
   /** Marks hooks as lost whose threads did not end in time, and returns them. */
-  public List<Hook> findLost(long nowNanos) {
-    List<Hook> found = new ArrayList<>();
-    for (Hook hook : givenUp) { // in the order of their interrupts
+  public List<ScheduledHook> findLost(long nowNanos) {
+    List<ScheduledHook> found = new ArrayList<>();
+    for (ScheduledHook hook : givenUp) { // in the order of their interrupts
       Long since = hook.givenUpNanos;
       if (since == null || nowNanos - since < LOST_AFTER_NANOS) {
         break;
       }
       found.add(hook);
     }
-    for (Hook hook : found) {
+    for (ScheduledHook hook : found) {
       givenUp.remove(hook);
       hook.lost = true;
       hook.lane.running--;
@@ -204,7 +205,7 @@ public final class HookShares {
    *
    * @return whether its thread was lost before, and is usable again
    */
-  public boolean ended(Hook hook) {
+  public boolean onEnded(ScheduledHook hook) {
     givenUp.remove(hook);
     if (hook.lost) {
       hook.lane.owner.lost--;
@@ -216,7 +217,7 @@ public final class HookShares {
     return hook.lost;
   }
 
-  private void forgetIfIdle(Owner owner) {
+  private void forgetIfIdle(ApplicationHooks owner) {
     if (owner.isIdle()) {
       owners.remove(owner.name, owner);
     }
@@ -224,13 +225,13 @@ public final class HookShares {
 
   /** Returns why an application is held: nothing more of it runs. Empty if it is not held. */
   public String heldFor(String application) {
-    Owner owner = owners.get(application);
+    ApplicationHooks owner = owners.get(application);
     if (owner == null || !isHeld(owner)) {
       return "";
     }
     return ("threads lost to hooks that ignore interrupts: %s of the application (expected: below %s),"
             + " %s of the instance (expected: below %s)")
-        .formatted(owner.lost, MOST_LOST_OF_APPLICATION, lost, MOST_LOST);
+        .formatted(owner.lost, MAX_LOST_PER_APPLICATION, lost, MAX_LOST);
   }
 
   // --- figures ---
@@ -242,7 +243,7 @@ public final class HookShares {
 
   /** Returns the number of running hooks of a kind beyond the first of each application. */
   public int sharing(HookKind kind) {
-    return lanes(kind).mapToInt(Lane::shares).sum();
+    return lanes(kind).mapToInt(HookQueue::shares).sum();
   }
 
   /** Returns the number of running hooks of a kind, without the lost ones. */
@@ -259,7 +260,7 @@ public final class HookShares {
     return owners.values().stream().mapToInt(owner -> owner.lost).max().orElse(0);
   }
 
-  private Stream<Lane> lanes(HookKind kind) {
+  private Stream<HookQueue> lanes(HookKind kind) {
     return owners.values().stream().map(owner -> owner.lanes.get(kind)).filter(Objects::nonNull);
   }
 }

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * @param stopAsked completes when a request from inside the node stops it, with the name of the
  *     request
  */
-record RunningNode(Supplier<Future<Void>> close, Future<String> stopAsked) {
+record NodeHandle(Supplier<Future<Void>> close, Future<String> stopAsked) {
   private static final Logger LOG = LoggerFactory.getLogger("berth");
 
   /**

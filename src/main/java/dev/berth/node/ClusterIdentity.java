@@ -27,16 +27,16 @@ import org.jspecify.annotations.Nullable;
  *
  * @param tls certificates with which nodes authenticate one another
  */
-record ClusterTerms(ClusterConfig config, LinkTls tls) {
+record ClusterIdentity(ClusterConfig config, LinkTls tls) {
 
   /** Reads the TLS files. Fails when a file is unreadable, or belongs to another node. */
-  static Future<@Nullable ClusterTerms> read(Vertx vertx, ClusterConfig config) {
+  static Future<@Nullable ClusterIdentity> read(Vertx vertx, ClusterConfig config) {
     ClusterConfig.Tls files = config.tls();
     Future<LinkTls> tls =
         files == null
             ? Future.succeededFuture(LinkTls.insecure())
             : LinkTls.read(vertx, files.files());
-    return tls.map(read -> new ClusterTerms(config, read));
+    return tls.map(read -> new ClusterIdentity(config, read));
   }
 
   /**

@@ -19,7 +19,7 @@ import org.slf4j.event.Level;
  * #MAX_BYTES} becomes several. With logback's own configuration, printed text is not captured,
  * because that configuration may print itself.
  */
-final class PrintedLines extends OutputStream {
+final class StandardStreamLogger extends OutputStream {
   static final String OUT = "stdout";
   static final String ERR = "stderr";
 
@@ -34,7 +34,7 @@ final class PrintedLines extends OutputStream {
   private final ByteArrayOutputStream begun = new ByteArrayOutputStream();
   private boolean logging; // then output, of the log itself, goes to the real stream
 
-  PrintedLines(Logger log, Level level, PrintStream real) {
+  StandardStreamLogger(Logger log, Level level, PrintStream real) {
     this.log = log;
     this.level = level;
     this.real = real;
@@ -55,8 +55,10 @@ final class PrintedLines extends OutputStream {
       }
       appender.setOutputStream(err); // else it would print into this stream
     }
-    PrintedLines fromOut = new PrintedLines(context.getLogger(OUT), Level.INFO, out);
-    PrintedLines fromErr = new PrintedLines(context.getLogger(ERR), Level.WARN, err);
+    StandardStreamLogger fromOut =
+        new StandardStreamLogger(context.getLogger(OUT), Level.INFO, out);
+    StandardStreamLogger fromErr =
+        new StandardStreamLogger(context.getLogger(ERR), Level.WARN, err);
     System.setOut(new PrintStream(fromOut, true, StandardCharsets.UTF_8));
     System.setErr(new PrintStream(fromErr, true, StandardCharsets.UTF_8));
     return () -> {

@@ -30,7 +30,7 @@ import dev.berth.controller.ControllerAction.Unroute;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.RoutingPublisher;
 import dev.berth.desired.ServeControl;
-import dev.berth.node.traffic.Routes;
+import dev.berth.node.traffic.RouteRegistry;
 import dev.berth.view.LogFeed;
 import java.util.HashMap;
 import java.util.Map;
@@ -44,10 +44,10 @@ import org.slf4j.LoggerFactory;
  * and later actions still run. Commands of an older controller are refused. Confined to the control
  * loop.
  */
-record ControllerActions(
+record ControllerActionExecutor(
     EpochGate gate, Consumer<Command> instances, Map<Class<?>, Consumer<ControllerAction>> steps)
     implements Consumer<ControllerAction> {
-  private static final Logger LOG = LoggerFactory.getLogger(ControllerActions.class);
+  private static final Logger LOG = LoggerFactory.getLogger(ControllerActionExecutor.class);
 
   /**
    * Creates the steps for commands on this instance, whichever node the controller is on.
@@ -55,14 +55,14 @@ record ControllerActions(
    * @param gate knows the newest controller
    * @param log sets the log levels of deployments
    */
-  static ControllerActions ofInstance(
+  static ControllerActionExecutor ofInstance(
       EpochGate gate,
       Builds builds,
       InstanceReplicas replicas,
       InstanceRouters deployments,
-      Routes routes,
+      RouteRegistry routes,
       LogFeed log) {
-    return new ControllerActions(gate, command -> {}, new HashMap<>())
+    return new ControllerActionExecutor(gate, command -> {}, new HashMap<>())
         .on(Build.class, builds::build)
         .on(DiscardBuild.class, builds::discard)
         .on(StartReplica.class, replicas::start)
@@ -99,14 +99,14 @@ record ControllerActions(
    * @param serve stores autoscaled replica counts and the states of applications
    * @param instances run all commands, in order
    */
-  static ControllerActions ofController(
+  static ControllerActionExecutor ofController(
       EpochGate gate,
       TransitionLog transitions,
       Policies policies,
       Supplier<RoutingPublisher> routing,
       ServeControl serve,
       Consumer<Command> instances) {
-    return new ControllerActions(gate, instances, new HashMap<>())
+    return new ControllerActionExecutor(gate, instances, new HashMap<>())
         .on(Publish.class, publish -> routing.get().publish(publish.snapshot()))
         .on(NodeGone.class, gone -> routing.get().onNodeLost(gone.node()))
         .on(Recovered.class, known -> routing.get().onRecovered())
@@ -122,7 +122,7 @@ record ControllerActions(
   }
 
   /** Adds a step for a type of action, after the existing steps of this type. */
-  <A extends ControllerAction> ControllerActions on(Class<A> type, Consumer<A> step) {
+  <A extends ControllerAction> ControllerActionExecutor on(Class<A> type, Consumer<A> step) {
     steps.merge(type, action -> step.accept(type.cast(action)), Consumer::andThen);
     return this;
   }

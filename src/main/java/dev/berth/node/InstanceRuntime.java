@@ -21,8 +21,8 @@ import dev.berth.metrics.MetricsPusher;
 import dev.berth.node.loops.EventLoops;
 import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.LoopVerticle;
-import dev.berth.node.traffic.Endpoints;
-import dev.berth.node.traffic.Routes;
+import dev.berth.node.traffic.EndpointRegistry;
+import dev.berth.node.traffic.RouteRegistry;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaSeries;
 import dev.berth.replica.hooks.HookThreads;
@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * Runtime of an instance under a controller on any node: code, replicas, routers and routes.
  * Confined to the control loop.
  */
-final class InstanceHost {
+final class InstanceRuntime {
 
   /**
    * Dependencies of an instance.
@@ -50,14 +50,14 @@ final class InstanceHost {
    * @param log log of the process
    * @param cluster cluster of the node; null for none
    */
-  record Instance(
+  record InstanceContext(
       ServeConfig config,
       Identity identity,
       Meters meters,
       EventLoops loops,
       HookThreads threads,
       LogFeed log,
-      @Nullable ClusterTerms cluster) {
+      @Nullable ClusterIdentity cluster) {
     Vertx vertx() {
       return loops.control().home().owner();
     }
@@ -66,23 +66,23 @@ final class InstanceHost {
   /** Minimum time before the loader of a closed build counts as retained. */
   private static final long MIN_REMEMBERED_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-  private final Instance on;
+  private final InstanceContext on;
   private final MetricsPusher pusher;
   private final Function<Settings, @Nullable LogEncoding> accessEncoding;
   final Builds builds;
   final RetainedLoaders retained;
   final InstanceRouters deployments;
   final InstanceReplicas replicas;
-  final Routes routes;
-  final ControllerActions actions;
+  final RouteRegistry routes;
+  final ControllerActionExecutor actions;
 
   /**
    * @param role supplies code and receives events; called later
    * @param requests data plane of the instance
    * @param accessEncoding returns the encoding of the access log; null without an access log
    */
-  InstanceHost(
-      Instance on,
+  InstanceRuntime(
+      InstanceContext on,
       NodeRole role,
       MetricsPusher pusher,
       Ingress ingress,
@@ -116,17 +116,17 @@ final class InstanceHost {
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
             role::tell);
     routes =
-        new Routes(
+        new RouteRegistry(
             ingress::update,
             on.config.get(HttpOptions.ROOT_PATH),
             control,
             this::leadsTo,
-            new Endpoints(
+            new EndpointRegistry(
                 on.config.get(InstanceOptions.ENDPOINTS),
                 id -> deployments.isWanted(id),
                 endpoint -> leadsTo("", TrafficPolicy.of(endpoint, "", null))));
     actions =
-        ControllerActions.ofInstance(
+        ControllerActionExecutor.ofInstance(
             new EpochGate(), builds, replicas, deployments, routes, on.log);
     on.meters.add(into -> into.gauge("berth_class_loaders_retained", retained.retained()));
     on.meters.add(into -> into.counter("berth_stale_commands", actions.gate().refused));
@@ -185,7 +185,7 @@ final class InstanceHost {
     if (builds.names().stream().noneMatch(each -> each.startsWith(code.name() + "/"))) {
       on.loops.forget(code.name());
     }
-    role.gone(code);
+    role.onCodeUnused(code);
   }
 
   /** Returns all hosted replicas, for a controller that does not know them. */

@@ -7,7 +7,7 @@ import java.util.stream.Stream;
 import picocli.CommandLine.Option;
 
 /** Settings of the command line that override the file. */
-final class Assignments {
+final class ConfigOverrides {
 
   @Option(
       names = "--set",

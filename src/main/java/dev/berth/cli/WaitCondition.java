@@ -11,17 +11,17 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Condition that a command waits for. Each new status is judged in order. */
-abstract class Goal {
+abstract class WaitCondition {
   /** Minimum duration of an unhealthy state, after which a recoverable part counts as failed. */
-  static final Duration UNHEALTHY_PATIENCE = Duration.ofSeconds(5);
+  static final Duration UNHEALTHY_GRACE = Duration.ofSeconds(5);
 
   private final Map<String, Long> unhealthySince = new HashMap<>();
-  private final Predicate<ServeStatus.Application> shown;
+  private final Predicate<ServeStatus.ReportedApplication> shown;
 
   /**
    * @param shown whether the goal concerns an application
    */
-  private Goal(Predicate<ServeStatus.Application> shown) {
+  private WaitCondition(Predicate<ServeStatus.ReportedApplication> shown) {
     this.shown = shown;
   }
 
@@ -30,28 +30,28 @@ abstract class Goal {
    *
    * @param causes causes of a failure or of a delay; empty when the goal is reached
    */
-  record Verdict(boolean failed, List<String> causes) {
+  record ConditionVerdict(boolean failed, List<String> causes) {
     boolean reached() {
       return !failed && causes.isEmpty();
     }
   }
 
   /** Returns the applications that the goal concerns, for the display. */
-  List<ServeStatus.Application> shown(ServeStatus serve) {
+  List<ServeStatus.ReportedApplication> shown(ServeStatus serve) {
     return serve.applications().stream().filter(shown).toList();
   }
 
   /** Judges a new status. */
-  abstract Verdict judge(ServeStatus serve, long nowNanos);
+  abstract ConditionVerdict judge(ServeStatus serve, long nowNanos);
 
-  /** Returns whether a part has failed, or was unhealthy for {@link #UNHEALTHY_PATIENCE}. */
+  /** Returns whether a part has failed, or was unhealthy for {@link #UNHEALTHY_GRACE}. */
   boolean hasFailed(String name, String status, long nowNanos) {
     if (!status.equals(ServeStatus.UNHEALTHY)) {
       unhealthySince.remove(name);
       return status.equals(ServeStatus.DEPLOY_FAILED);
     }
     long since = unhealthySince.computeIfAbsent(name, first -> nowNanos);
-    return nowNanos - since >= UNHEALTHY_PATIENCE.toNanos();
+    return nowNanos - since >= UNHEALTHY_GRACE.toNanos();
   }
 
   /**
@@ -59,31 +59,31 @@ abstract class Goal {
    *
    * @param runs text about the running revision; may be empty
    */
-  static String describe(ServeStatus.Deployment deployment, String runs, boolean said) {
+  static String describe(ServeStatus.ReportedDeployment deployment, String runs, boolean said) {
     String why = said ? "" : StatusTable.reason(deployment.message());
     return deployment.status() + ", replicas " + deployment.replicasNow() + runs + why;
   }
 
   /** Goal that applications run in their declared revisions. */
-  static final class Running extends Goal {
+  static final class RunningCondition extends WaitCondition {
     private final Map<String, Long> revisions;
     private final Set<String> seen = new HashSet<>();
 
     /**
      * @param revisions revisions by application; 0 for any
      */
-    Running(Map<String, Long> revisions) {
+    RunningCondition(Map<String, Long> revisions) {
       super(each -> revisions.containsKey(each.name()) || each.status().equals("DELETING"));
       this.revisions = revisions;
     }
 
     @Override
-    Verdict judge(ServeStatus serve, long nowNanos) {
+    ConditionVerdict judge(ServeStatus serve, long nowNanos) {
       List<String> failures = new ArrayList<>();
       List<String> open = new ArrayList<>();
       revisions.forEach(
           (name, revision) -> {
-            ServeStatus.Application application = serve.application(name);
+            ServeStatus.ReportedApplication application = serve.application(name);
             if (application == null) {
               boolean deleted = seen.contains(name);
               (deleted ? failures : open)
@@ -99,10 +99,12 @@ abstract class Goal {
               open.addAll(causes(application));
             }
           });
-      return failures.isEmpty() ? new Verdict(false, open) : new Verdict(true, failures);
+      return failures.isEmpty()
+          ? new ConditionVerdict(false, open)
+          : new ConditionVerdict(true, failures);
     }
 
-    private static List<String> causes(ServeStatus.Application application) {
+    private static List<String> causes(ServeStatus.ReportedApplication application) {
       List<String> causes = new ArrayList<>();
       String why = StatusTable.reason(application.message());
       causes.add(application.name() + ": " + application.status() + why);
@@ -110,7 +112,7 @@ abstract class Goal {
       boolean behind =
           application.deployments().stream()
               .anyMatch(each -> !each.revisions().isEmpty() && !each.revisions().equals(wanted));
-      for (ServeStatus.Deployment each : application.deployments()) {
+      for (ServeStatus.ReportedDeployment each : application.deployments()) {
         boolean said = !each.message().isBlank() && application.message().contains(each.message());
         String name = application.name() + "/" + each.name() + ": ";
         if (behind && !each.revisions().isEmpty()) { // rollout in progress or frozen
@@ -124,12 +126,12 @@ abstract class Goal {
   }
 
   /** Goal that a deployment has a number of healthy replicas. */
-  static final class Scaled extends Goal {
+  static final class ScaledCondition extends WaitCondition {
     private final String application;
     private final String deployment;
     private final @Nullable Integer replicas;
 
-    Scaled(String application, String deployment, @Nullable Integer replicas) {
+    ScaledCondition(String application, String deployment, @Nullable Integer replicas) {
       super(each -> each.name().equals(application));
       this.application = application;
       this.deployment = deployment;
@@ -137,12 +139,12 @@ abstract class Goal {
     }
 
     @Override
-    Verdict judge(ServeStatus serve, long nowNanos) {
+    ConditionVerdict judge(ServeStatus serve, long nowNanos) {
       String name = application + "/" + deployment;
-      ServeStatus.Application within = serve.application(application);
-      ServeStatus.Deployment found = within == null ? null : within.deployment(deployment);
+      ServeStatus.ReportedApplication within = serve.application(application);
+      ServeStatus.ReportedDeployment found = within == null ? null : within.deployment(deployment);
       if (found == null) {
-        return new Verdict(true, List.of(name + ": deleted by another command"));
+        return new ConditionVerdict(true, List.of(name + ": deleted by another command"));
       }
       boolean failed = hasFailed(name, found.status(), nowNanos);
       boolean reached =
@@ -150,7 +152,7 @@ abstract class Goal {
               && (replicas == null || found.target() == replicas)
               && found.running() == found.target();
       String cause = name + ": " + describe(found, "", false);
-      return new Verdict(failed, reached ? List.of() : List.of(cause));
+      return new ConditionVerdict(failed, reached ? List.of() : List.of(cause));
     }
   }
 }

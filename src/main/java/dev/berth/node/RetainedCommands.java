@@ -24,7 +24,7 @@ import java.util.Set;
  * routes of applications. A new node receives all of them, and listens once they are complete. The
  * controller's own instance also waits for its registration. Confined to the control loop.
  */
-final class StandingCommands {
+final class RetainedCommands {
   private final Map<DeploymentId, Configure> deployments = new LinkedHashMap<>();
   private final Map<DeploymentId, Remember> rolledOut = new LinkedHashMap<>();
   private final Map<String, RouteTo> routes = new LinkedHashMap<>(); // by application
@@ -76,7 +76,7 @@ final class StandingCommands {
     }
   }
 
-  void recovered() {
+  void onRecovered() {
     recovered = true;
     look();
   }

@@ -11,8 +11,8 @@ import org.slf4j.LoggerFactory;
  * Expires leases and audits ledgers on the control loop, so that a blocked serving loop keeps no
  * lease alive.
  */
-final class UpkeepVerticle extends VerticleBase {
-  private static final Logger LOG = LoggerFactory.getLogger(UpkeepVerticle.class);
+final class LedgerMaintenanceVerticle extends VerticleBase {
+  private static final Logger LOG = LoggerFactory.getLogger(LedgerMaintenanceVerticle.class);
   private static final long SWEEP_INTERVAL_MS = 100;
   private static final int SWEEPS_PER_ROUND = 10; // a ledger is audited once a second
 
@@ -27,7 +27,7 @@ final class UpkeepVerticle extends VerticleBase {
   /**
    * @param alsoSwept expires other entries; runs every 100 ms
    */
-  UpkeepVerticle(ReplicaHost replicas, Runnable alsoSwept) {
+  LedgerMaintenanceVerticle(ReplicaHost replicas, Runnable alsoSwept) {
     this.replicas = replicas;
     this.alsoSwept = alsoSwept;
   }

@@ -7,10 +7,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Lines for the differences between two statuses. The first status differs in everything. */
-final class Changes<T> {
+final class StatusDiff<T> {
   /** Line of a difference. */
   @FunctionalInterface
-  interface Line<T> {
+  interface StatusDiffLine<T> {
     /**
      * @param before null for a new entry
      */
@@ -18,13 +18,13 @@ final class Changes<T> {
   }
 
   private final Function<T, Object> state;
-  private final Line<T> line;
+  private final StatusDiffLine<T> line;
   private Map<String, T> last = Map.of();
 
   /**
    * @param state returns the compared part of an entry
    */
-  Changes(Function<T, Object> state, Line<T> line) {
+  StatusDiff(Function<T, Object> state, StatusDiffLine<T> line) {
     this.state = state;
     this.line = line;
   }

@@ -44,7 +44,7 @@ import dev.berth.node.loops.InstanceBus;
 import dev.berth.node.loops.LoopVerticle;
 import dev.berth.node.loops.LoopWatchVerticle;
 import dev.berth.node.loops.Transport;
-import dev.berth.node.traffic.TrafficTold;
+import dev.berth.node.traffic.TrafficStatus;
 import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.InstanceDependencies;
@@ -75,19 +75,19 @@ import org.jspecify.annotations.Nullable;
  * Parts of an instance and their wiring: event loops, start order and stop order. {@link BerthNode}
  * decides when they start and stop. Confined to the control loop.
  */
-final class InstanceParts {
+final class InstanceWiring {
   /** Time for clients to learn of a drain before the listener and idle connections close. */
   private static final Duration NOTICE = Duration.ofMillis(250);
 
   /** Interval, in ms, of a drain's checks whether tokens still hold slots. */
   private static final long RESERVATION_LOOK_MS = 50;
 
-  private final InstanceHost.Instance on;
+  private final InstanceRuntime.InstanceContext on;
   private final ServeConfig config;
   private final Identity identity;
   private final EventLoops loops;
   private final @Nullable InstanceBus mailboxes; // null: the event bus carries messages
-  final @Nullable ClusterSide side; // null: no cluster
+  final @Nullable ClusterMembershipClient side; // null: no cluster
   private final Meters meters;
   final Ingress ingress;
   private final Runnable endLog;
@@ -100,7 +100,7 @@ final class InstanceParts {
   final AdminVerticle admin;
   private final @Nullable AdminVerticle peer; // admin server for other nodes; null: no cluster
   final NodeRole role;
-  final InstanceHost host; // created by the role
+  final InstanceRuntime host; // created by the role
   private final RoutingFeedVerticle feed;
   // Stop actions of the started ingresses. The first serving loop adds the later ones, and the
   // control loop runs all.
@@ -110,7 +110,7 @@ final class InstanceParts {
   /**
    * @param roles creates the role of the instance
    */
-  InstanceParts(InstanceHost.Instance on, NodeRole.Factory roles) {
+  InstanceWiring(InstanceRuntime.InstanceContext on, NodeRole.NodeRoleFactory roles) {
     this.on = on;
     config = on.config();
     identity = on.identity();
@@ -133,7 +133,7 @@ final class InstanceParts {
     side =
         on.cluster() == null || mailboxes == null
             ? null
-            : new ClusterSide(on.cluster(), identity, loops, mailboxes);
+            : new ClusterMembershipClient(on.cluster(), identity, loops, mailboxes);
     handlers =
         new InstanceHandlerThreads(
             config.get(LimitOptions.MAX_HANDLER_THREADS), InstanceHandlerThreads.IDLE_MILLIS);
@@ -164,7 +164,7 @@ final class InstanceParts {
     role =
         roles.make(
             on,
-            made -> new InstanceHost(on, made, pusher, ingress, plane, this::accessEncoding),
+            made -> new InstanceRuntime(on, made, pusher, ingress, plane, this::accessEncoding),
             side);
     host = role.host();
     carriers = new CarrierWatch(handlers, identity.nanoClock(), host.replicas::carriersBlocked);
@@ -206,11 +206,11 @@ final class InstanceParts {
   }
 
   private ServeRoutes serveRoutes(ControllerCommands commands) {
-    String version = InstanceParts.class.getPackage().getImplementationVersion();
+    String version = InstanceWiring.class.getPackage().getImplementationVersion();
     return new ServeRoutes(
         commands,
         (deployment, replica) -> host.replicas.kill(deployment, replica),
-        new TrafficTold(() -> host.routes.leadsTo(), meters, identity.seeded()),
+        new TrafficStatus(() -> host.routes.leadsTo(), meters, identity.seeded()),
         new HttpView(config.settings(), ingress::port, ingress::status),
         plane.host::blockedLoops,
         meters,
@@ -272,8 +272,8 @@ final class InstanceParts {
   /** Starts the data plane, its sweeps and its watches. */
   Future<Void> startCore() {
     assert loops.control().isHere();
-    UpkeepVerticle upkeep =
-        new UpkeepVerticle(
+    LedgerMaintenanceVerticle upkeep =
+        new LedgerMaintenanceVerticle(
             plane.host,
             () -> {
               reservations.sweep();

@@ -26,8 +26,8 @@ import java.util.function.Supplier;
  *
  * @param replicas replica counts of all deployments, by bus name
  */
-record OperatedCluster(
-    ClusterSide side,
+record ClusterAdmin(
+    ClusterMembershipClient side,
     ServeControl serve,
     ControlServer server,
     Supplier<Map<String, Integer>> replicas,
@@ -63,7 +63,7 @@ record OperatedCluster(
   }
 
   private static ClusterDetails.Node shown(NodeStatus status, Map<String, Integer> hosted) {
-    return ClusterSide.shown(
+    return ClusterMembershipClient.shown(
         status.member(),
         hosted.getOrDefault(status.member().node().busName(), 0),
         status.silentMillis(),
@@ -79,7 +79,7 @@ record OperatedCluster(
       return unknown(node);
     }
     if (registry.cordoned().size() >= NodeRegistry.MAX_CORDONED) {
-      return refused(
+      return refuse(
           CommandRejectionReason.PRECONDITION,
           registry.cordoned().size() + " nodes are cordoned (expected: fewer)");
     }
@@ -98,7 +98,7 @@ record OperatedCluster(
                 each ->
                     each.node().name().equals(node) && each.state() == Member.MemberState.LEAVING);
     return leaves
-        ? refused(
+        ? refuse(
             CommandRejectionReason.PRECONDITION,
             "node: " + node + " is leaving (expected: a node that stays)")
         : cordon(node, false);
@@ -127,11 +127,11 @@ record OperatedCluster(
   }
 
   private static Future<Void> unknown(String node) {
-    return refused(
+    return refuse(
         CommandRejectionReason.NOT_FOUND, "node: " + node + " (expected: a node of the cluster)");
   }
 
-  private static Future<Void> refused(CommandRejectionReason kind, String why) {
+  private static Future<Void> refuse(CommandRejectionReason kind, String why) {
     return Future.failedFuture(new CommandRejectedException(kind, why));
   }
 }

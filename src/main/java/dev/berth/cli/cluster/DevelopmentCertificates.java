@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
  *
  * <p>Source: keytool's {@code -genkeypair -signer}, since JDK 17.
  */
-public final class TrialCertificates {
+public final class DevelopmentCertificates {
   /** Validity of the CA's certificate in days. */
   private static final int CA_DAYS = 3650;
 
@@ -31,7 +31,7 @@ public final class TrialCertificates {
   private static final String CA = "ca";
   private static final String PASSWORD = "of a temporary file";
 
-  private TrialCertificates() {}
+  private DevelopmentCertificates() {}
 
   /**
    * Writes {@code NAME.pem} and {@code NAME-key.pem} of a CA and of each certificate. Only the

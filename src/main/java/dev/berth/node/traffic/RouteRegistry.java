@@ -20,18 +20,18 @@ import org.jspecify.annotations.Nullable;
  * Routes of applications and endpoints on this instance. Changes that arrive together, as at a
  * start, cause one new table. Confined to the control loop.
  */
-public final class Routes {
+public final class RouteRegistry {
 
-  private record Routed(
+  private record ApplicationRoute(
       String prefix, DeploymentId ingress, @Nullable Settings traffic, IngressRoute leadsTo) {}
 
   private final Consumer<RouteTable<IngressRoute>> ingress;
   private final String rootPath;
   private final LoopExecutor control;
   private final BiFunction<DeploymentId, @Nullable Settings, IngressRoute> made;
-  private final Endpoints endpoints;
+  private final EndpointRegistry endpoints;
   // applications with HTTP
-  private final Map<String, Routed> byApplication = new ConcurrentHashMap<>();
+  private final Map<String, ApplicationRoute> byApplication = new ConcurrentHashMap<>();
   private boolean changed;
 
   /**
@@ -40,12 +40,12 @@ public final class Routes {
    * @param made creates a route from its ingress deployment, as configured now, and the traffic of
    *     other deployments; null traffic means the ingress alone
    */
-  public Routes(
+  public RouteRegistry(
       Consumer<RouteTable<IngressRoute>> ingress,
       String rootPath,
       LoopExecutor control,
       BiFunction<DeploymentId, @Nullable Settings, IngressRoute> made,
-      Endpoints endpoints) {
+      EndpointRegistry endpoints) {
     this.endpoints = endpoints;
     this.ingress = ingress;
     this.rootPath = rootPath;
@@ -67,7 +67,7 @@ public final class Routes {
   }
 
   private void put(String application, String prefix, DeploymentId to, @Nullable Settings traffic) {
-    Routed next = new Routed(prefix, to, traffic, made.apply(to, traffic));
+    ApplicationRoute next = new ApplicationRoute(prefix, to, traffic, made.apply(to, traffic));
     if (!next.equals(byApplication.put(application, next))) {
       change();
     }
@@ -79,7 +79,7 @@ public final class Routes {
     if (endpoints.name(deployment)) {
       change();
     }
-    Routed route = byApplication.get(deployment.application());
+    ApplicationRoute route = byApplication.get(deployment.application());
     if (route != null && (route.traffic != null || route.ingress.equals(deployment))) {
       put(deployment.application(), route.prefix, route.ingress, route.traffic);
     }
@@ -142,13 +142,13 @@ public final class Routes {
 
   /** Returns the prefixes of applications and endpoints, in path order. Thread-safe. */
   public List<String> prefixes() {
-    Stream<String> applications = byApplication.values().stream().map(Routed::prefix);
+    Stream<String> applications = byApplication.values().stream().map(ApplicationRoute::prefix);
     return Stream.concat(applications, endpoints.prefixes.stream()).sorted().toList();
   }
 
   /** Returns the prefix of an application; empty without a route. Thread-safe. */
   public String prefixOf(String application) {
-    Routed route = byApplication.get(application);
+    ApplicationRoute route = byApplication.get(application);
     return route == null ? "" : route.prefix;
   }
 }

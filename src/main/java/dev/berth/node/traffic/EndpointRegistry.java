@@ -16,7 +16,7 @@ import java.util.function.Predicate;
  * deployments that exist; while none exists, the route parks its requests. Confined to the control
  * loop.
  */
-public final class Endpoints {
+public final class EndpointRegistry {
   private final Map<String, Settings> declared = new LinkedHashMap<>(); // by prefix
 
   /** The prefixes of the endpoints, which are constant for the instance. Thread-safe. */
@@ -29,7 +29,7 @@ public final class Endpoints {
    * @param known returns whether a deployment exists now
    * @param leadsTo creates the route of an endpoint whose deployments all exist
    */
-  public Endpoints(
+  public EndpointRegistry(
       List<Settings> endpoints,
       Predicate<DeploymentId> known,
       Function<Settings, IngressRoute> leadsTo) {

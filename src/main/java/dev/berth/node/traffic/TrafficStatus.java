@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * @param routes routes by prefix
  * @param random draws the choice for a request that is explained
  */
-public record TrafficTold(
+public record TrafficStatus(
     Supplier<Map<String, IngressRoute>> routes, Meters meters, RandomGenerator random)
     implements TrafficView {
 
@@ -41,13 +41,13 @@ public record TrafficTold(
             (prefix, to) -> {
               boolean split = to.traffic() != null || to.parkNanos() > 0;
               if (route == null ? split : route.equals(prefix)) {
-                all.add(told(prefix, to));
+                all.add(toJson(prefix, to));
               }
             });
     return all;
   }
 
-  private JsonObject told(String prefix, IngressRoute to) {
+  private JsonObject toJson(String prefix, IngressRoute to) {
     JsonObject told = new JsonObject().put("route", prefix).put("application", to.application());
     RouteTraffic traffic = to.traffic();
     if (traffic == null) {
@@ -68,9 +68,9 @@ public record TrafficTold(
               .put("p99_ms", Math.round(counts.p99Ms() * 10) / 10.0));
     }
     return told.put("traffic", sides)
-        .put("match", array(policy.matches(), each -> told(each, policy.sides())))
-        .put("shadow", array(policy.shadows(), each -> told(prefix, each)))
-        .put("shard_key", told(policy.key()));
+        .put("match", array(policy.matches(), each -> toJson(each, policy.sides())))
+        .put("shadow", array(policy.shadows(), each -> toJson(prefix, each)))
+        .put("shard_key", toJson(policy.key()));
   }
 
   private static <T> JsonArray array(List<T> items, Function<T, JsonObject> told) {
@@ -81,15 +81,15 @@ public record TrafficTold(
     return new JsonObject().put("application", id.application()).put("deployment", id.name());
   }
 
-  private static JsonObject told(TrafficMatch match, List<DeploymentId> sides) {
-    return named(sides.get(match.side())).mergeIn(told(match.place())).put("is", match.value());
+  private static JsonObject toJson(TrafficMatch match, List<DeploymentId> sides) {
+    return named(sides.get(match.side())).mergeIn(toJson(match.place())).put("is", match.value());
   }
 
-  private static JsonObject told(RequestPart place) {
+  private static JsonObject toJson(RequestPart place) {
     return new JsonObject().put(word(place.part()), place.name());
   }
 
-  private JsonObject told(String prefix, ShadowRule shadow) {
+  private JsonObject toJson(String prefix, ShadowRule shadow) {
     JsonObject told =
         named(shadow.to()).put("fraction", shadow.fraction()).put("compare", shadow.compares());
     meters

@@ -29,17 +29,17 @@ import org.jspecify.annotations.Nullable;
  * @param stopSignal called once by a command that runs until a stop signal; completes with the name
  *     of the first signal
  */
-record Surroundings(
+record CliEnvironment(
     boolean terminal,
     Function<String, @Nullable String> variables,
     Supplier<@Nullable String> answer,
     LongSupplier nanoClock,
-    Pause pause,
+    InterruptiblePause pause,
     Supplier<CompletionStage<String>> stopSignal) {
 
   /** Wait for a duration. */
   @FunctionalInterface
-  interface Pause {
+  interface InterruptiblePause {
     /**
      * Returns after a duration, or earlier when {@code stop} completes.
      *
@@ -49,13 +49,13 @@ record Surroundings(
   }
 
   /** Returns the environment of this process. */
-  static Surroundings ofProcess(Supplier<CompletionStage<String>> stopSignal) {
-    return new Surroundings(
+  static CliEnvironment ofProcess(Supplier<CompletionStage<String>> stopSignal) {
+    return new CliEnvironment(
         Terminal.isThere(),
         System::getenv,
-        Surroundings::readLine,
+        CliEnvironment::readLine,
         System::nanoTime,
-        Surroundings::pause,
+        CliEnvironment::pause,
         stopSignal);
   }
 

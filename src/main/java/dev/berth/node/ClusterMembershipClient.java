@@ -48,7 +48,7 @@ import org.jspecify.annotations.Nullable;
  * Cluster part of a node in any role: its data links, its end of the control link, and its view of
  * the other nodes. Confined to the control loop, unless a method states otherwise.
  */
-final class ClusterSide implements LinkListener {
+final class ClusterMembershipClient implements LinkListener {
   /** Pause before routers retry a node that was unreachable from here. */
   private static final Duration PASSED_OVER = Duration.ofSeconds(5);
 
@@ -81,7 +81,8 @@ final class ClusterSide implements LinkListener {
   private @Nullable ControlClient client; // set once the node joins
   private Future<Void> left = Future.succeededFuture(); // completes when the leave is committed
 
-  ClusterSide(ClusterTerms terms, Identity identity, EventLoops loops, InstanceBus mailboxes) {
+  ClusterMembershipClient(
+      ClusterIdentity terms, Identity identity, EventLoops loops, InstanceBus mailboxes) {
     this.config = terms.config();
     this.identity = identity;
     this.control = loops.control();
@@ -190,7 +191,7 @@ final class ClusterSide implements LinkListener {
    *
    * @return completes when the node may exit
    */
-  Future<Void> left(InstanceHost host) {
+  Future<Void> drainAndLeave(InstanceRuntime host) {
     ControlClient joined = client;
     if (joined == null) {
       return left;
@@ -208,7 +209,7 @@ final class ClusterSide implements LinkListener {
    * Stops all replicas after {@code grace}. A worker without a controller gets no replacements and
    * waits at most {@code GOODBYE_WAIT}.
    */
-  private void drain(InstanceHost host, Future<Void> emptied, Duration grace) {
+  private void drain(InstanceRuntime host, Future<Void> emptied, Duration grace) {
     boolean led = config.role() == ClusterConfig.Role.CONTROL || hasController;
     Duration rest = led || grace.compareTo(GOODBYE_WAIT) <= 0 ? grace : GOODBYE_WAIT;
     if (isAlone() || rest.isNegative()) {
@@ -259,7 +260,7 @@ final class ClusterSide implements LinkListener {
       }
     }
     gone.remove(identity.node());
-    gone.forEach(this::gone);
+    gone.forEach(this::onNodeRemoved);
   }
 
   private static String mark(String node, long registration) {
@@ -278,7 +279,7 @@ final class ClusterSide implements LinkListener {
                 .orElse(null));
   }
 
-  private void gone(String name) {
+  private void onNodeRemoved(String name) {
     links.remove(name);
     leaving.remove(name);
     reachable(name);

@@ -17,7 +17,7 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /** Replica of this instance, with the progress of its commands. Confined to the control loop. */
-final class HostedHere {
+final class LocalReplicaState {
   final Replica replica;
   final LoadedApplication code;
   final Future<Void> startOver; // completes when no user code of the start runs
@@ -34,7 +34,7 @@ final class HostedHere {
   boolean running; // the start succeeded
   boolean stopping; // stopped by a command, or died
 
-  HostedHere(
+  LocalReplicaState(
       ReplicaHost.StartingReplica starting,
       LoadedApplication code,
       DeploymentTarget target,
@@ -96,7 +96,7 @@ final class HostedHere {
   }
 
   /** Returns the inventory entry of the replica for a new controller. */
-  Found found() {
+  Found inventoryEntry() {
     ReplicaPhase phase;
     if (!running) {
       phase = ReplicaPhase.STARTING;

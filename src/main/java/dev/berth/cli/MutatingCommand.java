@@ -14,14 +14,14 @@ import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
 
 /** Command that changes an instance, and may wait until the change has taken effect. */
-abstract class ChangeCommand extends AdminCommand {
+abstract class MutatingCommand extends AdminCommand {
   /** Exit code for a change that has not taken effect in time. */
   static final int TIMED_OUT = 4;
 
   private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+  private static final Duration MAX_PAUSE = Duration.ofSeconds(1);
   private static final int DEFAULT_S = 300;
-  private static final int MOST_S = 7 * 24 * 3600;
+  private static final int MAX_TIMEOUT_S = 7 * 24 * 3600;
 
   @Option(names = "--wait", description = "Waits until the change is complete or has failed.")
   boolean wait;
@@ -33,10 +33,10 @@ abstract class ChangeCommand extends AdminCommand {
       paramLabel = "SECONDS",
       description = "Maximum wait with --wait, in seconds. Default: " + DEFAULT_S)
   private void timeout(double seconds) {
-    if (!(seconds > 0 && seconds <= MOST_S)) {
+    if (!(seconds > 0 && seconds <= MAX_TIMEOUT_S)) {
       throw wrong(
           "--timeout-s: %s (expected: a number of seconds above 0, at most %s)"
-              .formatted(seconds, MOST_S));
+              .formatted(seconds, MAX_TIMEOUT_S));
     }
     timeout = Duration.ofNanos((long) (seconds * 1e9));
   }
@@ -48,16 +48,16 @@ abstract class ChangeCommand extends AdminCommand {
    * @param causes a line for each unmet condition
    * @param last last status; null without one
    */
-  record Outcome(int exitCode, List<String> causes, @Nullable ServeStatus last) {
+  record ChangeOutcome(int exitCode, List<String> causes, @Nullable ServeStatus last) {
     /** Outcome without a wait. */
-    static final Outcome ACCEPTED = new Outcome(ExitCode.OK, List.of(), null);
+    static final ChangeOutcome ACCEPTED = new ChangeOutcome(ExitCode.OK, List.of(), null);
 
     /** Returns the outcome as a word for programs. */
     String word() {
       return switch (exitCode) {
         case ExitCode.OK -> last == null ? "accepted" : "reached";
         case TIMED_OUT -> "timed_out";
-        case AdminServer.CANNOT_REACH -> "no_answer";
+        case AdminHttpClient.CANNOT_REACH -> "no_answer";
         default -> "failed";
       };
     }
@@ -65,38 +65,41 @@ abstract class ChangeCommand extends AdminCommand {
     /**
      * Ends the command with this outcome.
      *
-     * @throws Ended unless the change succeeded
+     * @throws CommandExitException unless the change succeeded
      */
     void end() {
       if (exitCode != ExitCode.OK) {
-        throw new Ended(exitCode);
+        throw new CommandExitException(exitCode);
       }
     }
   }
 
   /** Waits for an accepted change if {@code --wait} is set, and shows the progress. */
-  Outcome await(Goal goal, PrintWriter out) throws InterruptedException {
+  ChangeOutcome await(WaitCondition goal, PrintWriter out) throws InterruptedException {
     try {
-      return wait ? until(goal, out) : Outcome.ACCEPTED;
-    } catch (Ended said) {
-      return new Outcome(said.exitCode, List.of(), null);
+      return wait ? until(goal, out) : ChangeOutcome.ACCEPTED;
+    } catch (CommandExitException said) {
+      return new ChangeOutcome(said.exitCode, List.of(), null);
     }
   }
 
   /** Polls until the goal is reached, and prints the causes if it is not. */
-  private Outcome until(Goal goal, PrintWriter out) throws InterruptedException {
+  private ChangeOutcome until(WaitCondition goal, PrintWriter out) throws InterruptedException {
     StatusDisplay display = new StatusDisplay(around(), out);
     StatusTable table = new StatusTable(around().colours());
     Set<String> awaited = new LinkedHashSet<>(); // already printed
     return poll(
         late -> {
-          AdminServer.Answer response = server.get(ServeStatus.PATH);
+          AdminHttpClient.AdminHttpReply response = server.get(ServeStatus.PATH);
           if (response.statusCode() == HTTP_UNAVAILABLE && !(late && awaited.isEmpty())) {
-            if (awaited.addAll(AdminServer.problems(response.body()))) {
+            if (awaited.addAll(AdminHttpClient.problems(response.body()))) {
               server.say("waiting: " + String.join("; ", awaited));
             }
             // the controller restarts
-            return late ? outcome(new Goal.Verdict(false, List.copyOf(awaited)), null, true) : null;
+            return late
+                ? outcome(
+                    new WaitCondition.ConditionVerdict(false, List.copyOf(awaited)), null, true)
+                : null;
           }
           ServeStatus serve = response.serve();
           if (serve == null) {
@@ -109,10 +112,10 @@ abstract class ChangeCommand extends AdminCommand {
         });
   }
 
-  private @Nullable Outcome outcome(
-      Goal.Verdict verdict, @Nullable ServeStatus serve, boolean late) {
+  private @Nullable ChangeOutcome outcome(
+      WaitCondition.ConditionVerdict verdict, @Nullable ServeStatus serve, boolean late) {
     if (verdict.reached()) {
-      return new Outcome(ExitCode.OK, List.of(), serve);
+      return new ChangeOutcome(ExitCode.OK, List.of(), serve);
     } else if (!verdict.failed() && !late) {
       return null;
     }
@@ -120,11 +123,12 @@ abstract class ChangeCommand extends AdminCommand {
     if (!verdict.failed()) {
       server.say("not reached within " + timeout.toMillis() / 1e3 + " s; the instance continues");
     }
-    return new Outcome(verdict.failed() ? ExitCode.SOFTWARE : TIMED_OUT, verdict.causes(), serve);
+    return new ChangeOutcome(
+        verdict.failed() ? ExitCode.SOFTWARE : TIMED_OUT, verdict.causes(), serve);
   }
 
   /** Poll of the state that a command waits for. */
-  interface Look<T> {
+  interface StatusPoll<T> {
     /**
      * Returns the end of the wait; null to poll again, which is not allowed after the timeout.
      *
@@ -134,7 +138,7 @@ abstract class ChangeCommand extends AdminCommand {
   }
 
   /** Polls with growing pauses until the wait ends; the last poll is at the timeout. */
-  <T> T poll(Look<T> look) throws InterruptedException {
+  <T> T poll(StatusPoll<T> look) throws InterruptedException {
     long began = around().nanoClock().getAsLong();
     for (Duration pause = FIRST_PAUSE; ; pause = longer(pause)) {
       Duration left = timeout.minusNanos(around().nanoClock().getAsLong() - began);
@@ -147,7 +151,7 @@ abstract class ChangeCommand extends AdminCommand {
   }
 
   private static Duration longer(Duration pause) {
-    return pause.compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(5).dividedBy(4) : pause;
+    return pause.compareTo(MAX_PAUSE) < 0 ? pause.multipliedBy(5).dividedBy(4) : pause;
   }
 
   /**
@@ -162,7 +166,7 @@ abstract class ChangeCommand extends AdminCommand {
     }
     if (Boolean.FALSE.equals(over)) {
       server.say(left + " still after " + timeout.toMillis() / 1e3 + " s");
-      throw new Ended(TIMED_OUT);
+      throw new CommandExitException(TIMED_OUT);
     }
   }
 
@@ -171,8 +175,8 @@ abstract class ChangeCommand extends AdminCommand {
    *
    * @param change the accepted change, for programs
    */
-  void finish(Goal goal, JsonObject change, PrintWriter out) throws InterruptedException {
-    Outcome outcome = await(goal, out);
+  void finish(WaitCondition goal, JsonObject change, PrintWriter out) throws InterruptedException {
+    ChangeOutcome outcome = await(goal, out);
     if (json) {
       change.put("outcome", outcome.word()).put("causes", causes(outcome));
       print(change);
@@ -180,7 +184,7 @@ abstract class ChangeCommand extends AdminCommand {
     outcome.end();
   }
 
-  JsonArray causes(Outcome outcome) {
+  JsonArray causes(ChangeOutcome outcome) {
     return new JsonArray(outcome.causes().stream().map(server::located).toList());
   }
 }
