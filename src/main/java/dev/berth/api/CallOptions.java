@@ -14,7 +14,7 @@ public final class CallOptions {
       new CallOptions(
           Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty());
 
-  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
+  private static final Duration MAX_DURATION = Duration.ofNanos(Long.MAX_VALUE);
 
   private final Optional<Duration> timeout;
   private final Optional<String> requestId;
@@ -118,7 +118,7 @@ public final class CallOptions {
   }
 
   private static Duration positive(String name, Duration value) {
-    if (value.isZero() || value.isNegative() || value.compareTo(LONGEST) > 0) {
+    if (value.isZero() || value.isNegative() || value.compareTo(MAX_DURATION) > 0) {
       throw new IllegalArgumentException(name + ": " + value + " (expected: > 0, below 292 years)");
     }
     return value;

@@ -232,7 +232,7 @@ final class Json {
           field.append(field.isEmpty() ? "" : ".").append(name);
         }
       }
-      return field.isEmpty() ? "body" : cut(field.toString());
+      return field.isEmpty() ? "body" : truncate(field.toString());
     }
 
     /**
@@ -248,10 +248,10 @@ final class Json {
       // Possessive: other quantified groups use stack for each repetition, and a key may have
       // thousands.
       text = text.replaceAll("([`<,])(?:\\w++[.$])++", "$1").replaceAll(" \\((?:set|class) .*", "");
-      return cut(text);
+      return truncate(text);
     }
 
-    private static String cut(String text) {
+    private static String truncate(String text) {
       return text.length() <= MESSAGE_CHARS ? text : text.substring(0, MESSAGE_CHARS) + "…";
     }
 

@@ -92,7 +92,7 @@ public final class TypedHandle<I, O> {
                   ? new Request.Body.Whole(new TypedValue(json, value))
                   : new Request.Body.Whole(json.write(value)));
     } catch (IllegalArgumentException noJson) {
-      return new Started<>(() -> {}, Future.failedFuture(failed("request", noJson)));
+      return new Started<>(() -> {}, Future.failedFuture(handlerFailure("request", noJson)));
     }
     Pending<Response> call = handle.start(request);
     return new Started<>(call::cancel, call.future().compose(this::read));
@@ -114,7 +114,7 @@ public final class TypedHandle<I, O> {
       try {
         return Future.succeededFuture(typed.as(response, json));
       } catch (Json.Malformed | IllegalArgumentException other) {
-        return Future.failedFuture(failed("response", other));
+        return Future.failedFuture(handlerFailure("response", other));
       }
     }
     return answer
@@ -128,7 +128,7 @@ public final class TypedHandle<I, O> {
 
   private Future<O> tooLong() {
     String problem = "over " + maxResponseBytes + " bytes (expected: at most as many)";
-    return Future.failedFuture(failed("response", new IllegalStateException(problem)));
+    return Future.failedFuture(handlerFailure("response", new IllegalStateException(problem)));
   }
 
   private Future<O> read(int status, Buffer bytes) {
@@ -143,11 +143,11 @@ public final class TypedHandle<I, O> {
     try {
       return Future.succeededFuture(json.read(bytes, response));
     } catch (Json.Malformed malformed) {
-      return Future.failedFuture(failed("response", malformed));
+      return Future.failedFuture(handlerFailure("response", malformed));
     }
   }
 
-  private BerthException failed(String what, Throwable why) {
+  private BerthException handlerFailure(String what, Throwable why) {
     String field = why instanceof Json.Malformed malformed ? malformed.field + ": " : "";
     return new BerthException.HandlerFailed(
         what + " of " + handle.deployment() + ": " + field + why.getMessage(), why);

@@ -7,7 +7,7 @@ import static java.util.stream.Collectors.joining;
 
 import dev.berth.cli.CliCommand.CommandExitException;
 import dev.berth.config.AdminOptions;
-import dev.berth.config.Submission;
+import dev.berth.config.DeployPayload;
 import dev.berth.view.ControllerCommands;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonArray;
@@ -237,7 +237,7 @@ final class AdminHttpClient {
    *
    * @param only the application that is deployed; null for all
    */
-  void deploys(Submission submission, @Nullable String only) {
+  void deploys(DeployPayload submission, @Nullable String only) {
     file = submission.config().origin().uri();
     located = text -> submission.located(text, only);
   }

@@ -1,9 +1,9 @@
 package dev.berth.cli;
 
 import dev.berth.config.ConfigReader;
+import dev.berth.config.DeployPayload;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
-import dev.berth.config.Submission;
 import java.nio.file.Path;
 import java.util.List;
 import picocli.CommandLine.Mixin;
@@ -25,7 +25,7 @@ final class ConfigSource {
   }
 
   /** Returns the submission for a running instance. */
-  Submission submission() {
+  DeployPayload submission() {
     return ConfigReader.submission(file, assignments.with(List.of()));
   }
 }

@@ -3,7 +3,7 @@ package dev.berth.cli;
 import static java.net.HttpURLConnection.HTTP_NOT_FOUND;
 
 import dev.berth.config.ApplicationConfig;
-import dev.berth.config.Submission;
+import dev.berth.config.DeployPayload;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
@@ -87,7 +87,7 @@ final class DeployCommand extends MutatingCommand {
 
   @Override
   void run(PrintWriter out) throws InterruptedException {
-    Submission submission = source.submission();
+    DeployPayload submission = source.submission();
     submission.config().warnings().forEach(spec.commandLine().getErr()::println);
     if (!submission.leftOut().isEmpty()) {
       server.say(
@@ -105,7 +105,7 @@ final class DeployCommand extends MutatingCommand {
     deploy(submission, out);
   }
 
-  private void deploy(Submission submission, PrintWriter out) throws InterruptedException {
+  private void deploy(DeployPayload submission, PrintWriter out) throws InterruptedException {
     server.deploys(submission, only);
     sendJars(submission, out);
     String question = prune ? "?prune=all" : "";
@@ -128,7 +128,7 @@ final class DeployCommand extends MutatingCommand {
     end.end();
   }
 
-  private JsonObject put(Submission submission, String query) throws InterruptedException {
+  private JsonObject put(DeployPayload submission, String query) throws InterruptedException {
     String path = only == null ? ALL : ALL + "/" + AdminHttpClient.encoded(only);
     JsonObject declared =
         new JsonObject(only == null ? submission.document() : submission.applications().get(only));
@@ -136,7 +136,7 @@ final class DeployCommand extends MutatingCommand {
     return server.required(server.send("PUT", path + query, sent), "applications", JsonArray.class);
   }
 
-  private void sendJars(Submission submission, PrintWriter out) throws InterruptedException {
+  private void sendJars(DeployPayload submission, PrintWriter out) throws InterruptedException {
     for (ApplicationConfig each : submission.config().applications()) {
       boolean deployed = only == null || only.equals(each.name());
       for (Path jar : deployed ? each.jars() : List.<Path>of()) {

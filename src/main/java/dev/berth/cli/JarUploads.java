@@ -3,7 +3,7 @@ package dev.berth.cli;
 import static java.net.HttpURLConnection.HTTP_CREATED;
 
 import dev.berth.cli.CliCommand.CommandExitException;
-import dev.berth.code.JarsByContent;
+import dev.berth.code.ContentAddressedJars;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -11,7 +11,7 @@ import java.nio.file.Path;
 /** Jars sent to a server; deployed configurations then name them by their digest. */
 final class JarUploads {
 
-  private final JarsByContent jars = new JarsByContent();
+  private final ContentAddressedJars jars = new ContentAddressedJars();
 
   /**
    * Sends a jar, unless the server has it.

@@ -5,7 +5,7 @@ import dev.berth.config.ClusterConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.net.tls.TlsFileException;
 import dev.berth.net.tls.TlsFiles;
 import io.vertx.core.json.JsonArray;
@@ -48,7 +48,7 @@ final class ValidateCommand extends CliCommand {
   void run(PrintWriter out) {
     try {
       ServeConfig valid = source.read(List.of());
-      List<Problem> found = new ArrayList<>(valid.warnings());
+      List<ConfigProblem> found = new ArrayList<>(valid.warnings());
       found.addAll(ApplicationCheck.problems(valid));
       checkTls(HttpOptions.tls(valid.settings()), valid, found);
       ClusterConfig cluster = valid.cluster();
@@ -73,7 +73,8 @@ final class ValidateCommand extends CliCommand {
     }
   }
 
-  private static void checkTls(@Nullable TlsFiles files, ServeConfig of, List<Problem> problems) {
+  private static void checkTls(
+      @Nullable TlsFiles files, ServeConfig of, List<ConfigProblem> problems) {
     try {
       if (files != null) {
         files.read();
@@ -85,9 +86,9 @@ final class ValidateCommand extends CliCommand {
 
   /** Prints a line for each problem and warning, and their counts when there are several. */
   static void print(ConfigException refused, PrintWriter err) {
-    List<Problem> all = refused.problems();
+    List<ConfigProblem> all = refused.problems();
     all.forEach(err::println);
-    int warnings = (int) all.stream().filter(Problem::isWarning).count();
+    int warnings = (int) all.stream().filter(ConfigProblem::isWarning).count();
     if (all.size() > 1) {
       err.println(
           count(all.size() - warnings, "problem")
@@ -99,9 +100,9 @@ final class ValidateCommand extends CliCommand {
     return number + " " + what + (number == 1 ? "" : "s");
   }
 
-  private static String encode(List<Problem> problems) {
+  private static String encode(List<ConfigProblem> problems) {
     JsonArray array = new JsonArray();
-    for (Problem problem : problems) {
+    for (ConfigProblem problem : problems) {
       array.add(
           new JsonObject()
               .put("severity", problem.severity().name().toLowerCase(Locale.ROOT))

@@ -1,7 +1,7 @@
 package dev.berth.cluster;
 
 import dev.berth.config.ClusterConfig;
-import dev.berth.config.ClusterConfig.Role;
+import dev.berth.config.ClusterConfig.ClusterRole;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -78,9 +78,9 @@ public final class CertificateNames {
    *     node
    */
   public static @Nullable String refusal(
-      Set<String> names, String cluster, String node, Role role) {
+      Set<String> names, String cluster, String node, ClusterRole role) {
     String anyWorker = "worker." + cluster;
-    boolean worker = role == Role.WORKER;
+    boolean worker = role == ClusterRole.WORKER;
     if (names.contains(node) || (worker && names.contains(anyWorker))) {
       return null;
     }
@@ -96,7 +96,7 @@ public final class CertificateNames {
    *     certificate is usable, or TLS is not configured
    */
   public static @Nullable String refusal(ClusterConfig self, Instant now) {
-    ClusterConfig.Tls tls = self.tls();
+    ClusterConfig.ClusterTls tls = self.tls();
     if (tls == null) {
       return null;
     }

@@ -3,7 +3,7 @@ package dev.berth.code;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -17,8 +17,8 @@ public final class ApplicationCheck {
    *
    * @return all problems, in the order of the file; empty when each builder exists
    */
-  public static List<Problem> problems(ServeConfig config) {
-    List<Problem> problems = new ArrayList<>();
+  public static List<ConfigProblem> problems(ServeConfig config) {
+    List<ConfigProblem> problems = new ArrayList<>();
     for (ApplicationConfig application : config.applications()) {
       try {
         ApplicationCode.find(application).close();

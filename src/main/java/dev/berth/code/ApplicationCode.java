@@ -7,8 +7,8 @@ import dev.berth.api.Application;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.SecretArguments;
-import dev.berth.config.keys.Problem;
-import dev.berth.config.keys.Scalars;
+import dev.berth.config.keys.ConfigProblem;
+import dev.berth.config.keys.YamlScalars;
 import dev.berth.protocol.UserFailure;
 import dev.berth.replica.hooks.ContextClassLoaderScope;
 import java.io.IOException;
@@ -55,7 +55,7 @@ record ApplicationCode(
    * @throws ConfigException with all problems that can be found without running the code
    */
   static ApplicationCode find(ApplicationConfig config) {
-    List<Problem> problems = new ArrayList<>();
+    List<ConfigProblem> problems = new ArrayList<>();
     ApplicationClassLoader own = open(config, problems);
     ClassLoader loader = own == null ? ApplicationCode.class.getClassLoader() : own;
     Method builder = problems.isEmpty() ? builder(config, loader, problems) : null;
@@ -98,7 +98,7 @@ record ApplicationCode(
    * silently ignores a broken one.
    */
   private static @Nullable ApplicationClassLoader open(
-      ApplicationConfig config, List<Problem> problems) {
+      ApplicationConfig config, List<ConfigProblem> problems) {
     List<URL> urls = new ArrayList<>();
     for (Path path : config.jars()) {
       try {
@@ -115,12 +115,13 @@ record ApplicationCode(
         : new ApplicationClassLoader(config.name(), urls, ApplicationCode.class.getClassLoader());
   }
 
-  private static Problem jarProblem(ApplicationConfig config, Path jar, String what) {
-    return problem(config, "runtime_env.jars", Jar.given(jar) + ": " + what, "a readable jar");
+  private static ConfigProblem jarProblem(ApplicationConfig config, Path jar, String what) {
+    return problem(
+        config, "runtime_env.jars", Jar.originalName(jar) + ": " + what, "a readable jar");
   }
 
   private static @Nullable Method builder(
-      ApplicationConfig config, ClassLoader loader, List<Problem> problems) {
+      ApplicationConfig config, ClassLoader loader, List<ConfigProblem> problems) {
     String className = config.get(IMPORT_PATH).className();
     try {
       Method found = builder(config, Class.forName(className, false, loader).getMethods());
@@ -128,7 +129,8 @@ record ApplicationCode(
         problems.add(problem(config, "no such method", BUILDER));
       } else if (!Application.class.isAssignableFrom(found.getReturnType())) {
         String type = found.getReturnType().getTypeName();
-        problems.add(problem(config, "returns " + Scalars.shorten(type), BUILDER)); // never called
+        problems.add(
+            problem(config, "returns " + YamlScalars.shorten(type), BUILDER)); // never called
         return null;
       } else if (found.getParameterCount() == 0 && !config.get(ARGS).isEmpty()) {
         problems.add(
@@ -156,7 +158,7 @@ record ApplicationCode(
   }
 
   private static String names(List<Path> jars) {
-    List<String> names = jars.stream().limit(4).map(Jar::given).toList();
+    List<String> names = jars.stream().limit(4).map(Jar::originalName).toList();
     return String.join(", ", names) + (jars.size() > 4 ? ", ..." : "");
   }
 
@@ -177,11 +179,12 @@ record ApplicationCode(
   }
 
   /** Creates a problem with the value of a key of an application, at its position in the file. */
-  static Problem problem(ApplicationConfig config, String key, String value, String expected) {
+  static ConfigProblem problem(
+      ApplicationConfig config, String key, String value, String expected) {
     return config.source().problem(key, value, expected);
   }
 
-  private static Problem problem(ApplicationConfig config, String what, String expected) {
+  private static ConfigProblem problem(ApplicationConfig config, String what, String expected) {
     return problem(config, "import_path", config.get(IMPORT_PATH) + ": " + what, expected);
   }
 
@@ -206,9 +209,9 @@ record ApplicationCode(
           ? builder.invoke(null)
           : builder.invoke(null, SecretArguments.read(config.get(ARGS), this::secret));
     } catch (InvocationTargetException thrown) {
-      throw failed(thrown.getCause());
+      throw startFailure(thrown.getCause());
     } catch (IllegalAccessException | LinkageError broken) {
-      throw failed(broken);
+      throw startFailure(broken);
     }
   }
 
@@ -240,7 +243,7 @@ record ApplicationCode(
     return new ConfigException(List.of(problem(config, key, what, expected)));
   }
 
-  private StartFailedException failed(Throwable cause) {
+  private StartFailedException startFailure(Throwable cause) {
     LOG.error(
         "application {}: {} failed",
         config.name(),

@@ -8,7 +8,7 @@ import dev.berth.config.ConfigException;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.TrafficOptions;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Settings;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -29,7 +29,8 @@ final class ApplicationLoader {
    * @throws ConfigException with all problems of the file with this code
    * @throws StartFailedException when the code fails
    */
-  static Builds.Read read(Builds.Source source, Map<String, LoadedApplication> known) {
+  static BuildCache.LoadedRevision read(
+      BuildCache.BuildInputs source, Map<String, LoadedApplication> known) {
     ApplicationConfig config = source.config();
     ApplicationCode code = ApplicationCode.find(config);
     try {
@@ -39,11 +40,11 @@ final class ApplicationLoader {
         Application application = code.build();
         LoadedApplication loaded =
             new LoadedApplication(build, config, application, settings(source, application), code);
-        return new Builds.Read(loaded, loaded.built());
+        return new BuildCache.LoadedRevision(loaded, loaded.built());
       }
       code.close();
       Map<DeploymentId, Settings> settings = settings(source, same.application());
-      return new Builds.Read(same, same.built(settings, config));
+      return new BuildCache.LoadedRevision(same, same.built(settings, config));
     } catch (RuntimeException | Error failed) {
       code.close();
       throw failed;
@@ -54,9 +55,10 @@ final class ApplicationLoader {
    * Returns the effective settings of each deployment of the code: the file's values, then the
    * code's.
    */
-  static Map<DeploymentId, Settings> settings(Builds.Source source, Application application) {
+  static Map<DeploymentId, Settings> settings(
+      BuildCache.BuildInputs source, Application application) {
     ApplicationConfig config = source.config();
-    List<Problem> unknown = unknown(config, application);
+    List<ConfigProblem> unknown = unknown(config, application);
     if (!unknown.isEmpty()) {
       throw new ConfigException(unknown);
     }
@@ -73,9 +75,9 @@ final class ApplicationLoader {
   }
 
   /** Returns problems for deployments that the file names and the code does not have. */
-  private static List<Problem> unknown(ApplicationConfig config, Application application) {
+  private static List<ConfigProblem> unknown(ApplicationConfig config, Application application) {
     List<String> known = application.deployments().stream().map(Deployment::name).toList();
-    List<Problem> unknown = new ArrayList<>();
+    List<ConfigProblem> unknown = new ArrayList<>();
     int index = 0;
     for (Settings given : config.deployments()) {
       String name = given.get(DeploymentConfig.NAME);
@@ -94,7 +96,7 @@ final class ApplicationLoader {
     return unknown;
   }
 
-  private static Problem unknown(
+  private static ConfigProblem unknown(
       ApplicationConfig config, String at, String name, List<String> known) {
     return ApplicationCode.problem(
         config,

@@ -1,7 +1,7 @@
 package dev.berth.code;
 
 import dev.berth.config.DeploymentConfig;
-import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.DeploymentVersion;
 import org.jspecify.annotations.Nullable;
@@ -27,9 +27,9 @@ final class DeploymentVersions {
     if (settings.find(DeploymentConfig.VERSION) == null) {
       code.add("build", build);
     }
-    settings.reaching(Reach.REPLICA_ANEW).forEach(code::add);
+    settings.reaching(ChangeReach.REPLICA_RECREATE).forEach(code::add);
     Fingerprint live = new Fingerprint().add("route_prefix", routePrefix);
-    settings.reaching(Reach.REPLICA_LIVE).forEach(live::add);
+    settings.reaching(ChangeReach.REPLICA_LIVE).forEach(live::add);
     return new DeploymentVersion(code.toString(), live.toString());
   }
 }

@@ -35,7 +35,7 @@ public record Jar(String name, String digest) {
   }
 
   /** Returns the submitted name of a jar, which may be a stored copy. */
-  static String given(Path jar) {
+  static String originalName(Path jar) {
     return jar.getFileName().toString().replaceFirst("-[0-9a-f]{32}\\.jar$", ".jar");
   }
 }

@@ -39,7 +39,7 @@ final class JarDigests {
   private static final Pattern LINE = Pattern.compile("([0-9a-f]{64}) (\\S+) (.+)");
 
   /** Maximum number of cached files; the oldest are evicted. */
-  static final int MOST_FILES = 4_096;
+  static final int MAX_FILES = 4_096;
 
   /**
    * Minimum age of a cacheable modification, in milliseconds. A file modified more recently may be
@@ -47,11 +47,11 @@ final class JarDigests {
    */
   static final long SETTLED_MS = 2_000;
 
-  private record Seen(String stamp, String digest) {}
+  private record CachedDigest(String stamp, String digest) {}
 
   /** The attributes of a file at one time, and the time of its last modification. */
-  private record Look(String stamp, long changedMs) {
-    static Look at(Path file) throws IOException {
+  private record FileStamp(String stamp, long changedMs) {
+    static FileStamp at(Path file) throws IOException {
       if (file.getFileSystem().supportedFileAttributeViews().contains("unix")) {
         Map<String, Object> unix =
             Files.readAttributes(file, "unix:size,lastModifiedTime,ctime,dev,ino");
@@ -65,8 +65,8 @@ final class JarDigests {
       return of(basic.size(), basic.lastModifiedTime(), basic.creationTime(), "");
     }
 
-    private static Look of(Object size, FileTime written, FileTime changed, String inode) {
-      return new Look(
+    private static FileStamp of(Object size, FileTime written, FileTime changed, String inode) {
+      return new FileStamp(
           size + "," + nanos(written) + ',' + nanos(changed) + ',' + inode,
           Math.max(written.toMillis(), changed.toMillis()));
     }
@@ -77,7 +77,7 @@ final class JarDigests {
   }
 
   private final LongSupplier nowMs;
-  private final Map<String, Seen> seen = new LinkedHashMap<>(); // by path
+  private final Map<String, CachedDigest> seen = new LinkedHashMap<>(); // by path
   private @Nullable Path kept;
   private boolean changed;
 
@@ -99,7 +99,7 @@ final class JarDigests {
         for (String line : (Iterable<String>) lines::iterator) {
           Matcher parts = LINE.matcher(line);
           if (parts.matches()) {
-            seen.putIfAbsent(parts.group(3), new Seen(parts.group(2), parts.group(1)));
+            seen.putIfAbsent(parts.group(3), new CachedDigest(parts.group(2), parts.group(1)));
           }
         }
       } catch (IOException | java.io.UncheckedIOException failed) {
@@ -109,23 +109,23 @@ final class JarDigests {
   }
 
   /** Returns the cached digest of a file; null when the file must be read. */
-  @Nullable String known(Path file) throws IOException {
-    Seen last = seen.get(name(file));
-    return last != null && last.stamp.equals(Look.at(file).stamp) ? last.digest : null;
+  @Nullable String findCached(Path file) throws IOException {
+    CachedDigest last = seen.get(name(file));
+    return last != null && last.stamp.equals(FileStamp.at(file).stamp) ? last.digest : null;
   }
 
   String of(Path file) throws IOException {
-    String known = known(file);
+    String known = findCached(file);
     return known != null ? known : copy(file, OutputStream.nullOutputStream());
   }
 
   /** Copies a file, and returns the digest of the copied bytes. */
   String copy(Path file, OutputStream to) throws IOException {
-    Look before = Look.at(file);
+    FileStamp before = FileStamp.at(file);
     String digits = read(file, to);
     boolean settled = before.changedMs + SETTLED_MS < nowMs.getAsLong();
-    if (settled && before.equals(Look.at(file))) {
-      remember(name(file), new Seen(before.stamp, digits));
+    if (settled && before.equals(FileStamp.at(file))) {
+      cache(name(file), new CachedDigest(before.stamp, digits));
     }
     return digits;
   }
@@ -139,10 +139,10 @@ final class JarDigests {
     return HexFormat.of().formatHex(digest.digest());
   }
 
-  private void remember(String name, Seen last) {
+  private void cache(String name, CachedDigest last) {
     seen.remove(name);
     seen.put(name, last);
-    if (seen.size() > MOST_FILES) {
+    if (seen.size() > MAX_FILES) {
       Iterator<String> oldest = seen.keySet().iterator();
       oldest.next();
       oldest.remove();

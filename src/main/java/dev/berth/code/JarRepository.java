@@ -43,9 +43,9 @@ public class JarRepository {
   public static final long MAX_BYTES = 8L << 30;
 
   /** Minimum retention of a jar after it was received or found, even when nothing needs it. */
-  public static final Duration TAKEN_FOR = Duration.ofHours(1);
+  public static final Duration RETENTION = Duration.ofHours(1);
 
-  private record Taken(String digest, long atMs) {}
+  private record RetainedJar(String digest, long atMs) {}
 
   private final LongSupplier steadyMs;
   private final long maxBytes;
@@ -54,7 +54,7 @@ public class JarRepository {
   private @Nullable Path temporary; // one of them
   private @Nullable Set<Path> inUse = Set.of();
   private final Set<Path> kept = new HashSet<>(); // by the current command
-  private final Map<Path, Taken> taken = new HashMap<>();
+  private final Map<Path, RetainedJar> taken = new HashMap<>();
   private final Set<Path> receiving = new HashSet<>();
   private boolean tidied; // by the current command
 
@@ -96,13 +96,13 @@ public class JarRepository {
     return Set.of();
   }
 
-  /** Returns the needed jars that {@link #letGo} never drops. */
+  /** Returns the needed jars that {@link #releaseNeededJars} never drops. */
   protected Set<Jar> neededAlways() {
     return Set.of();
   }
 
   /** Drops some needed jars to free space; returns whether there were any. */
-  protected boolean letGo() {
+  protected boolean releaseNeededJars() {
     return false;
   }
 
@@ -152,8 +152,8 @@ public class JarRepository {
   }
 
   private Jar keep(Path file, Path directory) throws IOException {
-    Taken received = taken.get(file);
-    String digest = received == null ? digests.known(file) : received.digest;
+    RetainedJar received = taken.get(file);
+    String digest = received == null ? digests.findCached(file) : received.digest;
     long bytes = Files.size(file);
     if (digest == null && size(ALL) + bytes > maxBytes) {
       digest = digests.of(file); // without space for another copy, it may already be stored
@@ -211,7 +211,7 @@ public class JarRepository {
   }
 
   /** Copies jars from the temporary directory to that of the state. */
-  protected final void outlast(Set<Jar> jars) throws IOException {
+  protected final void persist(Set<Jar> jars) throws IOException {
     if (temporary != null) {
       Path directory = directory();
       for (Jar jar : jars) {
@@ -279,7 +279,7 @@ public class JarRepository {
     String end = Jar.endOfCopy(digest);
     for (Path file : files(COPY)) {
       if (file.getFileName().toString().endsWith(end) && digests.of(file).equals(digest)) {
-        taken.put(file, new Taken(digest, steadyMs.getAsLong()));
+        taken.put(file, new RetainedJar(digest, steadyMs.getAsLong()));
         return file;
       }
     }
@@ -317,7 +317,7 @@ public class JarRepository {
     receiving.remove(written);
     place(written, jar);
     Path copy = written.resolveSibling(jar.copyName());
-    taken.put(copy, new Taken(jar.digest(), steadyMs.getAsLong()));
+    taken.put(copy, new RetainedJar(jar.digest(), steadyMs.getAsLong()));
     forceNames(copy.getParent());
   }
 
@@ -368,7 +368,7 @@ public class JarRepository {
    * @return whether there were any
    */
   public boolean makeRoom() {
-    if (tidied && (inUse == null || !letGo())) {
+    if (tidied && (inUse == null || !releaseNeededJars())) {
       return false;
     }
     tidied = true;
@@ -378,7 +378,7 @@ public class JarRepository {
 
   /** Removes copies that nothing needs, including partial copies of an earlier process. */
   public final void removeUnused() {
-    taken.values().removeIf(each -> steadyMs.getAsLong() - each.atMs >= TAKEN_FOR.toMillis());
+    taken.values().removeIf(each -> steadyMs.getAsLong() - each.atMs >= RETENTION.toMillis());
     receiving.removeIf(file -> !Files.exists(file)); // abandoned uploads
     Predicate<Path> stays = stays(needed());
     try {

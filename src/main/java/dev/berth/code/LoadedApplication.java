@@ -8,7 +8,7 @@ import dev.berth.config.AutoscalingOptions;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.TrafficOptions;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.DeploymentTarget;
@@ -71,7 +71,7 @@ public record LoadedApplication(
    */
   public static LoadedApplication of(
       ApplicationConfig config, Application application, ServeConfig file) {
-    List<Problem> problems = new ArrayList<>();
+    List<ConfigProblem> problems = new ArrayList<>();
     new NamedClasses(config, LoadedApplication.class.getClassLoader(), problems).check();
     if (!problems.isEmpty()) {
       throw new ConfigException(problems);
@@ -80,7 +80,7 @@ public record LoadedApplication(
         "given",
         config,
         application,
-        ApplicationLoader.settings(new Builds.Source(config, file), application),
+        ApplicationLoader.settings(new BuildCache.BuildInputs(config, file), application),
         null);
   }
 

@@ -6,7 +6,7 @@ import dev.berth.config.ApplicationConfig;
 import dev.berth.config.AutoscalingOptions;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.RouterOptions;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Settings;
 import java.lang.reflect.Modifier;
 import java.util.List;
@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param config of the application
  * @param problems receives a problem for each unsuitable class
  */
-record NamedClasses(ApplicationConfig config, ClassLoader loader, List<Problem> problems) {
+record NamedClasses(ApplicationConfig config, ClassLoader loader, List<ConfigProblem> problems) {
 
   /** Checks all classes without running their code. */
   void check() {
@@ -33,7 +33,7 @@ record NamedClasses(ApplicationConfig config, ClassLoader loader, List<Problem> 
           own == null ? null : own.find(AutoscalingOptions.POLICY));
     }
     for (int at = 0; at < deployments.size(); at++) {
-      RouterOptions.Choice choice =
+      RouterOptions.RankerChoice choice =
           RouterOptions.choice(deployments.get(at).find(DeploymentConfig.REQUEST_ROUTER_CONFIG));
       check(
           "deployments[" + at + "].request_router_config.request_router_class",

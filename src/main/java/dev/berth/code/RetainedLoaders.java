@@ -29,14 +29,14 @@ public final class RetainedLoaders {
   /** Class without instances, unloaded by the next collection that unloads classes. */
   private static final class Canary {}
 
-  private static final class Closed {
+  private static final class ClosedLoader {
     final String application;
     final WeakReference<ApplicationClassLoader> loader;
     final long nanos;
     volatile String holders = "";
     boolean retained;
 
-    Closed(String application, ApplicationClassLoader loader, long nanos) {
+    ClosedLoader(String application, ApplicationClassLoader loader, long nanos) {
       this.application = application;
       this.loader = new WeakReference<>(loader);
       this.nanos = nanos;
@@ -47,7 +47,7 @@ public final class RetainedLoaders {
   private final List<? extends Executor> loops;
   private final LongSupplier nanoClock;
   private final long graceNanos;
-  private final List<Closed> closed = new ArrayList<>();
+  private final List<ClosedLoader> closed = new ArrayList<>();
   private @Nullable WeakReference<Class<?>> canary; // set while a closed loader may exist
   private long canaryNanos;
   private volatile int retained;
@@ -72,9 +72,9 @@ public final class RetainedLoaders {
   /**
    * Registers the class loader of a build that is no longer used; null for a build without jars.
    */
-  public void closed(String application, @Nullable ClassLoader of) {
+  public void onBuildClosed(String application, @Nullable ClassLoader of) {
     if (of instanceof ApplicationClassLoader loader) {
-      Closed one = new Closed(application, loader, nanoClock.getAsLong());
+      ClosedLoader one = new ClosedLoader(application, loader, nanoClock.getAsLong());
       closed.add(one);
       try {
         threads.run(application, HookKind.STOP, () -> removeLocals(one)); // may run user code
@@ -84,7 +84,7 @@ public final class RetainedLoaders {
     }
   }
 
-  private void removeLocals(Closed one) {
+  private void removeLocals(ClosedLoader one) {
     ApplicationClassLoader loader = one.loader.get();
     if (loader != null) {
       List<String> names = new ArrayList<>();
@@ -98,7 +98,7 @@ public final class RetainedLoaders {
    * Checks whether a collection has unloaded classes since the last call. Cheap; called several
    * times a second.
    */
-  public void look() {
+  public void checkUnloaded() {
     if (closed.isEmpty() || (canary != null && canary.get() != null)) {
       return;
     }
@@ -111,7 +111,7 @@ public final class RetainedLoaders {
     canary = new WeakReference<>(canary());
   }
 
-  private void report(Closed one) {
+  private void report(ClosedLoader one) {
     ApplicationClassLoader loader = one.loader.get();
     if (loader == null || one.retained) {
       return;

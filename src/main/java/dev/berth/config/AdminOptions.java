@@ -1,11 +1,11 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
-import dev.berth.config.keys.Scalars;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
+import dev.berth.config.keys.YamlScalars;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.List;
@@ -21,25 +21,25 @@ public final class AdminOptions {
 
   private static final Keys KEYS = new Keys();
 
-  public static final Key<String> HOST =
+  public static final ConfigKey<String> HOST =
       KEYS.key("host", Types.TEXT, DEFAULT_HOST)
           .means(
               "Listen name or address of the admin server. An address that other machines can reach"
                   + " requires bearer_tokens, or allow_unauthenticated.");
-  public static final Key<Integer> PORT =
+  public static final ConfigKey<Integer> PORT =
       KEYS.key("port", Types.PORT, DEFAULT_PORT)
           .means("TCP port of the admin server; 0 selects a free one and logs it.");
-  public static final Key<List<Settings>> BEARER_TOKENS =
+  public static final ConfigKey<List<Settings>> BEARER_TOKENS =
       KEYS.key("bearer_tokens", Types.list(BearerToken.SECTION), List.of())
           .means(
               "Secrets that admit a request to the admin server, in Authorization: Bearer. Without"
                   + " any, every client that can connect is admitted.");
-  public static final Key<Boolean> ALLOW_UNAUTHENTICATED =
+  public static final ConfigKey<Boolean> ALLOW_UNAUTHENTICATED =
       KEYS.key("allow_unauthenticated", Types.BOOL, false)
           .means(
               "Allows access to the admin server from other machines without a token. Every client"
                   + " that reaches it can deploy code.");
-  public static final Key<Boolean> HTTP2 =
+  public static final ConfigKey<Boolean> HTTP2 =
       KEYS.key("http2", Types.BOOL, false)
           .means("Whether the admin server accepts HTTP/2 in clear text beside HTTP/1.1.");
 
@@ -54,7 +54,7 @@ public final class AdminOptions {
       String open = "\", reachable from other machines without a token";
       values.problem(
           HOST,
-          '"' + Scalars.shorten(host) + open,
+          '"' + YamlScalars.shorten(host) + open,
           "127.0.0.1; or bearer_tokens; or allow_unauthenticated: true, which lets every client"
               + " that reaches it deploy code");
     }

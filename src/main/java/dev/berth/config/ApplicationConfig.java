@@ -1,13 +1,13 @@
 package dev.berth.config;
 
 import dev.berth.api.Deployment;
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ChangeReach;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
-import dev.berth.config.keys.Marks;
-import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.NodePositions;
+import dev.berth.config.keys.ProblemLocator;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
-import dev.berth.config.keys.Source;
 import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -27,61 +27,63 @@ import org.jspecify.annotations.Nullable;
  * @param source the position of the entry in the file
  */
 public record ApplicationConfig(
-    Settings settings, Map<String, @Nullable Object> entry, Source source) {
+    Settings settings, Map<String, @Nullable Object> entry, ProblemLocator source) {
 
   /** Name of an application whose entry has no name. */
   static final String DEFAULT_NAME = "default";
 
-  private static final Keys KEYS = new Keys(Reach.CONTROLLER);
-  private static final Keys LIVE = KEYS.reaching(Reach.REPLICA_LIVE);
-  private static final Keys ANEW = KEYS.reaching(Reach.REPLICA_ANEW);
+  private static final Keys KEYS = new Keys(ChangeReach.CONTROLLER);
+  private static final Keys LIVE = KEYS.reaching(ChangeReach.REPLICA_LIVE);
+  private static final Keys RECREATE = KEYS.reaching(ChangeReach.REPLICA_RECREATE);
 
-  public static final Key<String> NAME =
+  public static final ConfigKey<String> NAME =
       KEYS.key("name", Types.NAME, DEFAULT_NAME).means("Name of the application; unique.");
-  public static final Key<String> ROUTE_PREFIX =
+  public static final ConfigKey<String> ROUTE_PREFIX =
       LIVE.key("route_prefix", Types.ROUTE_PREFIX, "/")
           .orNone()
           .means("Path prefix of the application; unique. null: no HTTP route.");
 
   // Code: these keys are part of a build's digest.
-  public static final Key<ImportPath> IMPORT_PATH =
-      ANEW.required("import_path", ImportPath.TYPE)
+  public static final ConfigKey<ImportPath> IMPORT_PATH =
+      RECREATE
+          .required("import_path", ImportPath.TYPE)
           .means("Static method that builds the application.");
 
-  private static final Keys ENV = new Keys(Reach.REPLICA_ANEW);
+  private static final Keys ENV = new Keys(ChangeReach.REPLICA_RECREATE);
 
-  public static final Key<List<Path>> JARS =
+  public static final ConfigKey<List<Path>> JARS =
       ENV.key("jars", Types.JARS, List.of())
           .means(
               "Jars of the application's own class loader, or directories of jars, in name order;"
                   + " relative to the folder of the file. Their classes take precedence over"
                   + " Berth's, except those of the JDK, dev.berth.api, Vert.x, Netty and SLF4J.");
 
-  public static final Key<Settings> RUNTIME_ENV =
-      KEYS.mapping("runtime_env", ENV.section().and(RayOnly.RUNTIME_ENV))
+  public static final ConfigKey<Settings> RUNTIME_ENV =
+      KEYS.mapping("runtime_env", ENV.section().and(UnsupportedRayKeys.RUNTIME_ENV))
           .means("Requirements of the application's code.");
-  public static final Key<Map<String, @Nullable Object>> ARGS =
-      ANEW.key("args", Types.FREE_MAP, Map.of())
+  public static final ConfigKey<Map<String, @Nullable Object>> ARGS =
+      RECREATE
+          .key("args", Types.FREE_MAP, Map.of())
           .means(
               "Arguments of the builder. {$file: PATH} and {$env: NAME} in place of a value are"
                   + " read where and when the builder runs; only the reference is stored.");
 
   // Execution of the code.
-  public static final Key<Settings> LOGGING_CONFIG =
+  public static final ConfigKey<Settings> LOGGING_CONFIG =
       LIVE.optional("logging_config", LoggingOptions.SECTION)
           .fallback(settings -> settings.around(ServeConfig.LOGGING_CONFIG), "null")
           .means("Logging of this application; replaces the file's as a whole.");
-  public static final Key<List<Settings>> DEPLOYMENTS =
+  public static final ConfigKey<List<Settings>> DEPLOYMENTS =
       KEYS.key("deployments", Types.list(DeploymentConfig.SECTION), List.of())
           .means("Overrides of the application's code, one entry per deployment.");
 
-  public static final Key<Boolean> EXTERNAL_SCALER_ENABLED =
+  public static final ConfigKey<Boolean> EXTERNAL_SCALER_ENABLED =
       KEYS.key("external_scaler_enabled", Types.BOOL, false)
           .means(
               "Whether the number of replicas of its deployments may be set externally, by the"
                   + " scale endpoint of the admin server.");
 
-  public static final Key<Settings> AUTOSCALING_POLICY =
+  public static final ConfigKey<Settings> AUTOSCALING_POLICY =
       KEYS.optional("autoscaling_policy", AutoscalingOptions.POLICY_SECTION)
           .means(
               "Policy that decides for all deployments of the application with an"
@@ -89,9 +91,9 @@ public record ApplicationConfig(
 
   // --- keys under berth ---
 
-  private static final Keys OWN = new Keys(Reach.ROUTER);
+  private static final Keys OWN = new Keys(ChangeReach.ROUTER);
 
-  public static final Key<Duration> REQUEST_TIMEOUT_S =
+  public static final ConfigKey<Duration> REQUEST_TIMEOUT_S =
       OWN.optional("request_timeout_s", Types.SECONDS)
           .means(
               "Request timeout of its deployments without one of their own; in place of"
@@ -99,7 +101,7 @@ public record ApplicationConfig(
 
   private static final Section OWN_SECTION = OWN.section().and(TrafficOptions.SECTION);
 
-  public static final Key<Settings> BERTH =
+  public static final ConfigKey<Settings> BERTH =
       KEYS.mapping("berth", OWN_SECTION).means("Keys without a name in Ray Serve.");
 
   static final Section SECTION =
@@ -109,8 +111,8 @@ public record ApplicationConfig(
           .check(ApplicationConfig::check);
 
   /** Reads an application's settings of its route in the form that instances exchange. */
-  public static Settings toldOfRoute(Map<?, ?> json) {
-    return OWN_SECTION.told(json);
+  public static Settings routeSettingsFromMap(Map<?, ?> json) {
+    return OWN_SECTION.fromMap(json);
   }
 
   private static void check(Settings values) {
@@ -149,7 +151,7 @@ public record ApplicationConfig(
    * @param file the settings of the file around them
    */
   static ApplicationConfig from(Settings values, Settings file) {
-    Marks marks = values.marks();
+    NodePositions marks = values.marks();
     return new ApplicationConfig(values.read().within(file), marks.tree(), marks.place().source());
   }
 
@@ -159,7 +161,7 @@ public record ApplicationConfig(
   }
 
   /** Returns the value of a key; see {@link Settings#get}. */
-  public <T> T get(Key<T> key) {
+  public <T> T get(ConfigKey<T> key) {
     return settings.get(key);
   }
 
@@ -231,7 +233,7 @@ public record ApplicationConfig(
       throw EXTERNAL_SCALER_ENABLED.refusal(
           "true, with autoscaling of " + code.name(), "false, or no autoscaling");
     }
-    Settings begun = DeploymentConfig.begun(said);
+    Settings begun = DeploymentConfig.withInitialReplicas(said);
     DeploymentConfig.requireRoom(begun);
     return begun;
   }

@@ -1,9 +1,9 @@
 package dev.berth.config;
 
 import dev.berth.api.Deployment;
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ChangeReach;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
-import dev.berth.config.keys.Reach;
 import dev.berth.config.keys.Schema;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
@@ -26,13 +26,13 @@ import org.jspecify.annotations.Nullable;
 public final class AutoscalingOptions {
 
   /** Maximum factor and target; larger values have no meaning. */
-  private static final int MOST = 1_000_000;
+  private static final int MAX_FACTOR_OR_TARGET = 1_000_000;
 
   /** Maximum number of replicas of a deployment; a larger number counts as a typing error. */
   public static final int REPLICAS_LIMIT = 10_000;
 
   /** The aggregation of the samples in the look-back window. */
-  public enum Aggregation {
+  public enum AggregationFunction {
     MEAN,
     MAX,
     MIN
@@ -40,14 +40,14 @@ public final class AutoscalingOptions {
 
   // --- of a deployment, beside autoscaling_config ---
 
-  static final Key<Integer> NUM_REPLICAS =
-      Key.of("num_replicas", Types.integerOr("auto", 1, REPLICAS_LIMIT, "replicas"), 1)
+  static final ConfigKey<Integer> NUM_REPLICAS =
+      ConfigKey.of("num_replicas", Types.integerOr("auto", 1, REPLICAS_LIMIT, "replicas"), 1)
           .orNull()
           .means(
               "Number of replicas; auto, or an autoscaling_config in its place, lets the number"
                   + " follow the load.");
-  static final Key<Integer> MAX_REPLICAS_PER_NODE =
-      Key.optional("max_replicas_per_node", Types.integer(1, 100, "replicas"))
+  static final ConfigKey<Integer> MAX_REPLICAS_PER_NODE =
+      ConfigKey.optional("max_replicas_per_node", Types.integer(1, 100, "replicas"))
           .means(
               "Maximum number of replicas on one node; null: no limit. A lower value applies to new"
                   + " starts only. Without berth.cluster the instance is the only node, and a"
@@ -65,21 +65,21 @@ public final class AutoscalingOptions {
           text -> ImportPath.parse(text) == null ? null : text,
           Schema.text(ImportPath.PATTERN));
 
-  private static final Keys OF_POLICY = new Keys(Reach.CONTROLLER);
+  private static final Keys OF_POLICY = new Keys(ChangeReach.CONTROLLER);
 
-  public static final Key<String> POLICY_FUNCTION =
+  public static final ConfigKey<String> POLICY_FUNCTION =
       OF_POLICY
           .optional("policy_function", POLICY_CLASS)
           .fallback(settings -> settings.around(AutoscalingOptions.POLICY_NAME), "null")
           .means(
               "Class of the application's code that implements AutoscalingPolicy. null and the name"
                   + " of Ray Serve's default select the policy of the other keys.");
-  private static final Key<String> POLICY_NAME =
+  private static final ConfigKey<String> POLICY_NAME =
       OF_POLICY
           .optional("name", POLICY_CLASS)
           .deprecated("policy_function")
           .means("Deprecated: old name of policy_function.");
-  public static final Key<Map<String, @Nullable Object>> POLICY_KWARGS =
+  public static final ConfigKey<Map<String, @Nullable Object>> POLICY_KWARGS =
       OF_POLICY
           .key("policy_kwargs", Types.FREE_MAP, Map.of())
           .means("Arguments of the policy's constructor.");
@@ -88,69 +88,72 @@ public final class AutoscalingOptions {
 
   // --- autoscaling_config ---
 
-  private static final Keys KEYS = new Keys(Reach.CONTROLLER);
+  private static final Keys KEYS = new Keys(ChangeReach.CONTROLLER);
 
-  public static final Key<Integer> MIN_REPLICAS =
+  public static final ConfigKey<Integer> MIN_REPLICAS =
       KEYS.key("min_replicas", Types.integer(0, REPLICAS_LIMIT, "replicas"), 1)
           .atMost(() -> AutoscalingOptions.MAX_REPLICAS)
           .means("Minimum number of replicas. 0 allows none while there are no requests.");
-  public static final Key<Integer> INITIAL_REPLICAS =
+  public static final ConfigKey<Integer> INITIAL_REPLICAS =
       KEYS.optional("initial_replicas", Types.integer(0, REPLICAS_LIMIT, "replicas"))
           .atLeast(() -> MIN_REPLICAS)
           .atMost(() -> AutoscalingOptions.MAX_REPLICAS)
           .means("Number of replicas of a new deployment; null: min_replicas.");
-  public static final Key<Integer> MAX_REPLICAS =
+  public static final ConfigKey<Integer> MAX_REPLICAS =
       KEYS.key("max_replicas", Types.integer(1, REPLICAS_LIMIT, "replicas"))
           .fallback(AutoscalingOptions::mostReplicas, "1, or 100 with num_replicas: auto")
           .means("Maximum number of replicas.");
-  public static final Key<Double> TARGET_ONGOING_REQUESTS =
-      KEYS.key("target_ongoing_requests", Types.numberAboveZero(MOST), 2.0)
+  public static final ConfigKey<Double> TARGET_ONGOING_REQUESTS =
+      KEYS.key("target_ongoing_requests", Types.numberAboveZero(MAX_FACTOR_OR_TARGET), 2.0)
           .orNull()
           .means("Target number of requests per replica, waiting or running.");
-  private static final Key<Duration> METRICS_INTERVAL_S =
+  private static final ConfigKey<Duration> METRICS_INTERVAL_S =
       KEYS.key("metrics_interval_s", Types.SECONDS, Duration.ofSeconds(10))
           .deprecated("berth.metrics.push_interval_ms")
           .means("Deprecated and without effect: an instance reports for all its deployments.");
-  public static final Key<Duration> LOOK_BACK_PERIOD_S =
+  public static final ConfigKey<Duration> LOOK_BACK_PERIOD_S =
       KEYS.key("look_back_period_s", Types.SECONDS, Duration.ofSeconds(30))
-          .reaches(Reach.REPLICA_LIVE)
+          .reaches(ChangeReach.REPLICA_LIVE)
           .means("Period before now whose load counts.");
-  public static final Key<Aggregation> AGGREGATION_FUNCTION =
-      KEYS.key("aggregation_function", Types.words(Aggregation.class), Aggregation.MEAN)
+  public static final ConfigKey<AggregationFunction> AGGREGATION_FUNCTION =
+      KEYS.key(
+              "aggregation_function",
+              Types.words(AggregationFunction.class),
+              AggregationFunction.MEAN)
           .means("Aggregation of the load in that period; mean is weighted by time.");
-  public static final Key<Double> SMOOTHING_FACTOR =
-      KEYS.key("smoothing_factor", Types.numberAboveZero(MOST), 1.0)
+  public static final ConfigKey<Double> SMOOTHING_FACTOR =
+      KEYS.key("smoothing_factor", Types.numberAboveZero(MAX_FACTOR_OR_TARGET), 1.0)
           .deprecated("upscaling_factor and downscaling_factor")
           .means("Deprecated: default of the two factors.");
-  public static final Key<Double> UPSCALE_SMOOTHING_FACTOR =
-      KEYS.optional("upscale_smoothing_factor", Types.numberAboveZero(MOST))
+  public static final ConfigKey<Double> UPSCALE_SMOOTHING_FACTOR =
+      KEYS.optional("upscale_smoothing_factor", Types.numberAboveZero(MAX_FACTOR_OR_TARGET))
           .fallback(settings -> settings.around(SMOOTHING_FACTOR), "smoothing_factor")
           .deprecated("upscaling_factor")
           .means("Deprecated: old name of upscaling_factor.");
-  public static final Key<Double> DOWNSCALE_SMOOTHING_FACTOR =
-      KEYS.optional("downscale_smoothing_factor", Types.numberAboveZero(MOST))
+  public static final ConfigKey<Double> DOWNSCALE_SMOOTHING_FACTOR =
+      KEYS.optional("downscale_smoothing_factor", Types.numberAboveZero(MAX_FACTOR_OR_TARGET))
           .fallback(settings -> settings.around(SMOOTHING_FACTOR), "smoothing_factor")
           .deprecated("downscaling_factor")
           .means("Deprecated: old name of downscaling_factor.");
-  public static final Key<Double> UPSCALING_FACTOR =
-      KEYS.optional("upscaling_factor", Types.numberAboveZero(MOST))
+  public static final ConfigKey<Double> UPSCALING_FACTOR =
+      KEYS.optional("upscaling_factor", Types.numberAboveZero(MAX_FACTOR_OR_TARGET))
           .fallback(settings -> settings.around(UPSCALE_SMOOTHING_FACTOR), "1")
           .means("Share of the missing replicas that one decision adds.");
-  public static final Key<Double> DOWNSCALING_FACTOR =
-      KEYS.optional("downscaling_factor", Types.numberAboveZero(MOST))
+  public static final ConfigKey<Double> DOWNSCALING_FACTOR =
+      KEYS.optional("downscaling_factor", Types.numberAboveZero(MAX_FACTOR_OR_TARGET))
           .fallback(settings -> settings.around(DOWNSCALE_SMOOTHING_FACTOR), "1")
           .means("Share of the surplus replicas that one decision removes.");
-  public static final Key<Duration> UPSCALE_DELAY_S =
+  public static final ConfigKey<Duration> UPSCALE_DELAY_S =
       KEYS.key("upscale_delay_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(30))
           .means("Time that more replicas must be wanted before they start.");
-  public static final Key<Duration> DOWNSCALE_DELAY_S =
+  public static final ConfigKey<Duration> DOWNSCALE_DELAY_S =
       KEYS.key("downscale_delay_s", Types.SECONDS_OR_ZERO, Duration.ofMinutes(10))
           .means("Time that fewer replicas must be wanted before the others stop.");
-  public static final Key<Duration> DOWNSCALE_TO_ZERO_DELAY_S =
+  public static final ConfigKey<Duration> DOWNSCALE_TO_ZERO_DELAY_S =
       KEYS.optional("downscale_to_zero_delay_s", Types.SECONDS_OR_ZERO)
           .fallback(settings -> settings.around(DOWNSCALE_DELAY_S), "downscale_delay_s")
           .means("The same for the last replica.");
-  public static final Key<Settings> POLICY =
+  public static final ConfigKey<Settings> POLICY =
       KEYS.optional("policy", POLICY_SECTION)
           .means("Policy in place of the ratio of requests to the target.");
 
@@ -161,30 +164,30 @@ public final class AutoscalingOptions {
 
   // --- berth.autoscaling ---
 
-  private static final Keys OWN = new Keys(Reach.CONTROLLER);
+  private static final Keys OWN = new Keys(ChangeReach.CONTROLLER);
 
-  public static final Key<Boolean> COUNT_RESERVED =
+  public static final ConfigKey<Boolean> COUNT_RESERVED =
       OWN.key("count_reserved", Types.BOOL, true)
           .means(
               "Whether a slot reserved for a later request counts as load, like a running one."
                   + " false as in Ray Serve.");
-  public static final Key<Boolean> COUNT_STARTING =
+  public static final ConfigKey<Boolean> COUNT_STARTING =
       OWN.key("count_starting", Types.BOOL, true)
           .means(
               "Whether starting replicas count as running, so that the load waiting for them does"
                   + " not request even more. false as in Ray Serve.");
-  public static final Key<Duration> STABILIZATION_WINDOW_S =
+  public static final ConfigKey<Duration> STABILIZATION_WINDOW_S =
       OWN.key("stabilization_window_s", Types.SECONDS_OR_ZERO, Duration.ZERO)
           .means(
               "Period before now whose extreme decides: the highest wanted number before replicas"
                   + " stop, the lowest before they start. 0 uses only the last sample, as in Ray"
                   + " Serve.");
-  public static final Key<Duration> PANIC_WINDOW_S =
+  public static final ConfigKey<Duration> PANIC_WINDOW_S =
       OWN.optional("panic_window_s", Types.SECONDS)
           .means(
               "Shorter look-back period: load in it above panic_threshold is followed at once, and"
                   + " nothing stops meanwhile, as in Knative with 6. null: none.");
-  public static final Key<Double> PANIC_THRESHOLD =
+  public static final ConfigKey<Double> PANIC_THRESHOLD =
       OWN.key("panic_threshold", Types.number(1, 1000), 2.0)
           .means("Ratio of wanted to running replicas in panic_window_s that starts a panic.");
 
@@ -194,13 +197,13 @@ public final class AutoscalingOptions {
 
   private static final Keys OF_INSTANCE = new Keys();
 
-  public static final Key<Path> RECORD =
+  public static final ConfigKey<Path> RECORD =
       OF_INSTANCE
           .optional("record", Types.PATH)
           .means(
               "File that reports and decisions are appended to, for berth autoscaling replay."
                   + " Relative to the folder of the file. null: no record.");
-  public static final Key<Long> RECORD_BYTES =
+  public static final ConfigKey<Long> RECORD_BYTES =
       OF_INSTANCE
           .key("record_bytes", Types.bytes(16 << 20, 1L << 40), 64L << 20)
           .means(

@@ -1,6 +1,6 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
@@ -13,10 +13,10 @@ public final class Backpressure {
 
   private static final Keys KEYS = new Keys();
 
-  public static final Key<Integer> STATUS_CODE =
+  public static final ConfigKey<Integer> STATUS_CODE =
       KEYS.key("status_code", Types.choice(List.of(503, 429)), 503)
           .means("HTTP status of a request refused because the queue is full.");
-  public static final Key<Duration> RETRY_AFTER_S =
+  public static final ConfigKey<Duration> RETRY_AFTER_S =
       KEYS.optional("retry_after_s", Types.wholeSeconds(0, 86_400))
           .means("Retry-After header sent with it; null: computed from the queue and its rate.");
 

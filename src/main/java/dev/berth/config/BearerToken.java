@@ -1,6 +1,6 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
@@ -18,13 +18,13 @@ public final class BearerToken {
 
   private static final Keys KEYS = new Keys();
 
-  public static final Key<String> NAME =
+  public static final ConfigKey<String> NAME =
       KEYS.required("name", Types.TEXT)
           .means("Name of the client, unique. Limits are counted per name.");
-  public static final Key<String> TOKEN =
+  public static final ConfigKey<String> TOKEN =
       KEYS.optional("token", Types.SECRET)
           .means("The secret, at least 16 characters, never printed. A file is preferable.");
-  public static final Key<String> TOKEN_FILE =
+  public static final ConfigKey<String> TOKEN_FILE =
       KEYS.optional("token_file", Types.SECRET_FILE)
           .means("File with only the secret; in place of token. Read at start.");
 

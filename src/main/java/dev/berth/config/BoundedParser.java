@@ -1,8 +1,7 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Problem;
-import dev.berth.config.keys.Scalar;
-import dev.berth.config.keys.Scalars;
+import dev.berth.config.keys.ConfigProblem;
+import dev.berth.config.keys.YamlScalars;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
@@ -39,38 +38,39 @@ final class BoundedParser implements Parser {
    * Maximum size of a file or a submitted text in bytes. A thousand applications take some hundred
    * thousand bytes.
    */
-  static final int MOST_BYTES = 4 << 20;
+  static final int MAX_BYTES = 4 << 20;
 
   /** Maximum length of a message of the parser, which may quote its input, in characters. */
-  private static final int LONGEST_MESSAGE = 200;
+  private static final int MAX_MESSAGE_CHARS = 200;
 
   private static final String WELL_FORMED = "one well-formed YAML or JSON document";
 
   /** Maximum depth in levels, because readers of the tree are recursive. */
-  private static final int DEEPEST = 100;
+  private static final int MAX_DEPTH = 100;
 
   /**
    * Maximum number of keys and values. A thousand applications with several deployments each have a
    * hundred thousand.
    */
-  static final int MOST_VALUES = 200_000;
+  static final int MAX_VALUES = 200_000;
 
   /** Maximum number of anchors; each takes several times the memory of its value. */
-  static final int MOST_ANCHORS = 10_000;
+  static final int MAX_ANCHORS = 10_000;
 
   private static final String NON_SPECIFIC = "!"; // a tag without effect
 
   /** The size of a subtree: its keys and values, and their characters. */
-  private record Size(long values, long chars) {}
+  private record SubtreeSize(long values, long chars) {}
 
   /** An unfinished mapping or list, and the total size before it. */
-  private record Open(Optional<Anchor> anchor, Size before) {}
+  private record OpenCollection(Optional<Anchor> anchor, SubtreeSize before) {}
 
   private final String name;
   private final Parser parser;
-  private final Deque<Open> open = new ArrayDeque<>();
-  private final Map<Anchor, @Nullable Size> anchored = new HashMap<>(); // null until its node ends
-  private Size all = new Size(0, 0);
+  private final Deque<OpenCollection> open = new ArrayDeque<>();
+  private final Map<Anchor, @Nullable SubtreeSize> anchored =
+      new HashMap<>(); // null until its node ends
+  private SubtreeSize all = new SubtreeSize(0, 0);
 
   /**
    * Creates a parser of one text.
@@ -103,7 +103,7 @@ final class BoundedParser implements Parser {
     switch (event.getEventId()) {
       case Scalar -> {
         Optional<Anchor> anchor = ((ScalarEvent) event).getAnchor();
-        Size scalar = new Size(1, ((ScalarEvent) event).getValue().length());
+        SubtreeSize scalar = new SubtreeSize(1, ((ScalarEvent) event).getValue().length());
         anchor.ifPresent(each -> name(each, scalar, event));
         add(scalar, event);
       }
@@ -111,25 +111,25 @@ final class BoundedParser implements Parser {
         requireNoTag((CollectionStartEvent) event);
         Optional<Anchor> anchor = ((NodeEvent) event).getAnchor();
         anchor.ifPresent(each -> name(each, null, event));
-        open.push(new Open(anchor, all));
-        add(new Size(1, 0), event);
-        require(open.size() <= DEEPEST, event, "levels", DEEPEST);
+        open.push(new OpenCollection(anchor, all));
+        add(new SubtreeSize(1, 0), event);
+        require(open.size() <= MAX_DEPTH, event, "levels", MAX_DEPTH);
       }
       case SequenceEnd, MappingEnd -> {
-        Open ended = open.pop();
-        Size before = ended.before();
-        Size inside = new Size(all.values - before.values, all.chars - before.chars);
+        OpenCollection ended = open.pop();
+        SubtreeSize before = ended.before();
+        SubtreeSize inside = new SubtreeSize(all.values - before.values, all.chars - before.chars);
         ended.anchor().ifPresent(each -> anchored.put(each, inside));
       }
       case Alias -> {
         Anchor anchor = ((AliasEvent) event).getAlias();
-        Size size = anchored.get(anchor);
+        SubtreeSize size = anchored.get(anchor);
         if (size != null) {
           add(size, event);
         } else if (anchored.containsKey(anchor)) {
           throw refusal(
               event,
-              "*" + Scalars.shorten(anchor.getValue()) + " inside its own anchor",
+              "*" + YamlScalars.shorten(anchor.getValue()) + " inside its own anchor",
               "no mapping or list in itself");
         }
       }
@@ -138,15 +138,15 @@ final class BoundedParser implements Parser {
     return event;
   }
 
-  private void name(Anchor anchor, @Nullable Size size, Event event) {
+  private void name(Anchor anchor, @Nullable SubtreeSize size, Event event) {
     anchored.put(anchor, size);
-    require(anchored.size() <= MOST_ANCHORS, event, "anchors", MOST_ANCHORS);
+    require(anchored.size() <= MAX_ANCHORS, event, "anchors", MAX_ANCHORS);
   }
 
-  private void add(Size size, Event event) {
-    all = new Size(all.values + size.values, all.chars + size.chars);
-    require(all.values <= MOST_VALUES, event, "keys and values", MOST_VALUES);
-    require(all.chars <= MOST_BYTES, event, "characters", MOST_BYTES);
+  private void add(SubtreeSize size, Event event) {
+    all = new SubtreeSize(all.values + size.values, all.chars + size.chars);
+    require(all.values <= MAX_VALUES, event, "keys and values", MAX_VALUES);
+    require(all.chars <= MAX_BYTES, event, "characters", MAX_BYTES);
   }
 
   private void require(boolean within, Event event, String what, int most) {
@@ -163,7 +163,7 @@ final class BoundedParser implements Parser {
     String tag = event.getTag().orElse(NON_SPECIFIC);
     if (!tag.equals(NON_SPECIFIC) && !tag.equals(kind.getValue())) {
       String what = kind == Tag.MAP ? "a mapping" : "a list";
-      throw refusal(event, what + ", tagged " + Scalars.shorten(tag), what + " without a tag");
+      throw refusal(event, what + ", tagged " + YamlScalars.shorten(tag), what + " without a tag");
     }
   }
 
@@ -178,7 +178,7 @@ final class BoundedParser implements Parser {
             .setLabel(name)
             .setSchema(new CoreSchema())
             .setAllowNonScalarKeys(true) // rejected later with a position
-            .setCodePointLimit(MOST_BYTES)
+            .setCodePointLimit(MAX_BYTES)
             .setBufferSize(text.length() + 1) // a smaller buffer copies long scalars repeatedly
             .setMaxAliasesForCollections(Integer.MAX_VALUE) // this parser bounds their size
             .build();
@@ -199,7 +199,7 @@ final class BoundedParser implements Parser {
       return "malformed";
     }
     String line = message.replaceAll("\\s+", " ").strip();
-    return line.length() <= LONGEST_MESSAGE ? line : line.substring(0, LONGEST_MESSAGE) + "...";
+    return line.length() <= MAX_MESSAGE_CHARS ? line : line.substring(0, MAX_MESSAGE_CHARS) + "...";
   }
 
   /** Returns the refusal of a text as a whole. */
@@ -211,6 +211,6 @@ final class BoundedParser implements Parser {
   static ConfigException refusal(String name, Optional<Mark> mark, String value, String expected) {
     int line = mark.map(at -> at.getLine() + 1).orElse(0);
     int column = mark.map(at -> at.getColumn() + 1).orElse(0);
-    return new ConfigException(List.of(new Problem(name, line, column, "", value, expected)));
+    return new ConfigException(List.of(new ConfigProblem(name, line, column, "", value, expected)));
   }
 }

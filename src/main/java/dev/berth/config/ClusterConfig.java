@@ -36,13 +36,13 @@ public record ClusterConfig(
     String node,
     @Nullable String zone,
     Map<String, String> labels,
-    Role role,
-    List<ControlNode> control,
+    ClusterRole role,
+    List<ControlNodeAddress> control,
     List<JoinAddress> join,
     String bind,
     String advertise,
-    Ports ports,
-    @Nullable Tls tls,
+    ClusterPorts ports,
+    @Nullable ClusterTls tls,
     Duration interval,
     Duration timeout,
     long maxInflightBytesPerPeer) {
@@ -56,7 +56,7 @@ public record ClusterConfig(
   private static final Pattern JOIN_ADDRESS = Pattern.compile("(dns:)?" + ADDRESS);
 
   /** Role of a node beside serving. */
-  public enum Role {
+  public enum ClusterRole {
     /** Member of the consensus group, which stores the desired state. */
     CONTROL,
     /** Node that executes the controller's commands only. */
@@ -68,13 +68,15 @@ public record ClusterConfig(
    *
    * @param port control port at which other nodes reach it; 0, in tests, for any free port
    */
-  public record ControlNode(String name, String host, int port) {
+  public record ControlNodeAddress(String name, String host, int port) {
 
     /** Parses {@code name@host:port}; null for another text. */
-    static @Nullable ControlNode parse(String text) {
+    static @Nullable ControlNodeAddress parse(String text) {
       Matcher parts = CONTROL_NODE.matcher(text);
       Integer port = parts.matches() ? portOf(parts.group(3)) : null;
-      return port == null ? null : new ControlNode(parts.group(1), hostOf(parts.group(2)), port);
+      return port == null
+          ? null
+          : new ControlNodeAddress(parts.group(1), hostOf(parts.group(2)), port);
     }
 
     /** Returns the text as the file has it. */
@@ -115,7 +117,7 @@ public record ClusterConfig(
    * @param consensus port of the control nodes' consensus
    * @param https port of the admin server and the jars, for other nodes
    */
-  public record Ports(int control, int data, int consensus, int https) {}
+  public record ClusterPorts(int control, int data, int consensus, int https) {}
 
   /**
    * Existing PEM files of TLS.
@@ -125,7 +127,7 @@ public record ClusterConfig(
    * @param caFile certificates that must have signed those of other nodes
    * @param reload whether changed files are read again
    */
-  public record Tls(Path certFile, Path keyFile, Path caFile, boolean reload) {
+  public record ClusterTls(Path certFile, Path keyFile, Path caFile, boolean reload) {
     /** Returns the files, named by their keys. */
     public TlsFiles files() {
       return new TlsFiles(

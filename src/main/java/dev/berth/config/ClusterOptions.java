@@ -1,16 +1,16 @@
 package dev.berth.config;
 
-import dev.berth.config.ClusterConfig.ControlNode;
+import dev.berth.config.ClusterConfig.ClusterRole;
+import dev.berth.config.ClusterConfig.ControlNodeAddress;
 import dev.berth.config.ClusterConfig.JoinAddress;
-import dev.berth.config.ClusterConfig.Role;
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
-import dev.berth.config.keys.Scalars;
 import dev.berth.config.keys.Schema;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Type;
 import dev.berth.config.keys.Types;
+import dev.berth.config.keys.YamlScalars;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
@@ -36,10 +36,10 @@ public final class ClusterOptions {
       Types.string("1 to 63 of a-z, 0-9 and -", "^" + ClusterConfig.NAME + "$");
   private static final Type<String> ZONE_TYPE =
       Types.string("empty, or a name as above", "^(" + ClusterConfig.NAME + ")?$");
-  private static final Type<ControlNode> CONTROL_TYPE =
+  private static final Type<ControlNodeAddress> CONTROL_TYPE =
       Types.parsed(
           "name@host:port",
-          ControlNode::parse,
+          ControlNodeAddress::parse,
           Schema.text("^" + ClusterConfig.NAME + "@" + ClusterConfig.ADDRESS + "$"));
   private static final Type<JoinAddress> JOIN_TYPE =
       Types.parsed(
@@ -51,41 +51,41 @@ public final class ClusterOptions {
 
   private static final Keys PORT_KEYS = new Keys();
 
-  public static final Key<Integer> CONTROL_PORT =
+  public static final ConfigKey<Integer> CONTROL_PORT =
       PORT_KEYS.key("control", Types.PORT, 7420).means("Port of heartbeats and commands.");
-  public static final Key<Integer> DATA_PORT =
+  public static final ConfigKey<Integer> DATA_PORT =
       PORT_KEYS.key("data", Types.PORT, 7422).means("Port of requests and responses.");
-  public static final Key<Integer> CONSENSUS_PORT =
+  public static final ConfigKey<Integer> CONSENSUS_PORT =
       PORT_KEYS
           .key("consensus", Types.PORT, 7423)
           .means("Port of the consensus log, on the loopback interface with one control node.");
-  public static final Key<Integer> HTTPS_PORT =
+  public static final ConfigKey<Integer> HTTPS_PORT =
       PORT_KEYS
           .key("https", Types.PORT, 7424)
           .means("Port of the admin server and jars of this node, for other nodes.");
 
-  private static final List<Key<Integer>> ALL_PORTS =
+  private static final List<ConfigKey<Integer>> ALL_PORTS =
       List.of(CONTROL_PORT, DATA_PORT, CONSENSUS_PORT, HTTPS_PORT);
 
   // --- tls ---
 
   private static final Keys TLS_KEYS = new Keys();
 
-  public static final Key<Path> CERT_FILE =
+  public static final ConfigKey<Path> CERT_FILE =
       TLS_KEYS
           .required("cert_file", Types.FILE)
           .means(
               "Certificate in PEM. Its CN or a DNS name is the node's name, or worker.NAME for any"
                   + " worker of cluster NAME.");
-  public static final Key<Path> KEY_FILE =
+  public static final ConfigKey<Path> KEY_FILE =
       TLS_KEYS.required("key_file", Types.FILE).means("Private key in PEM, PKCS #8.");
-  public static final Key<Path> CA_FILE =
+  public static final ConfigKey<Path> CA_FILE =
       TLS_KEYS
           .required("ca_file", Types.FILE)
           .means(
               "CA certificates in PEM that must have signed every node's certificate: a CA of this"
                   + " cluster only.");
-  public static final Key<Boolean> RELOAD =
+  public static final ConfigKey<Boolean> RELOAD =
       TLS_KEYS
           .key("reload", Types.BOOL, true)
           .means("Whether the files are reloaded when they change.");
@@ -94,11 +94,11 @@ public final class ClusterOptions {
 
   private static final Keys DETECTION_KEYS = new Keys();
 
-  public static final Key<Duration> INTERVAL_MS =
+  public static final ConfigKey<Duration> INTERVAL_MS =
       DETECTION_KEYS
           .key("interval_ms", Types.millis(20, 60_000), Duration.ofMillis(500))
           .means("Time between two heartbeats of a node.");
-  public static final Key<Duration> TIMEOUT_MS =
+  public static final ConfigKey<Duration> TIMEOUT_MS =
       DETECTION_KEYS
           .key("timeout_ms", Types.millis(40, 600_000), Duration.ofMillis(3_000))
           .means("Silence after which a node is suspected; at least twice interval_ms.");
@@ -107,63 +107,63 @@ public final class ClusterOptions {
 
   private static final Keys KEYS = new Keys();
 
-  public static final Key<String> NAME =
+  public static final ConfigKey<String> NAME =
       KEYS.required("name", NAME_TYPE).means("Cluster name. Nodes of others are refused.");
-  public static final Key<String> NODE =
+  public static final ConfigKey<String> NODE =
       KEYS.key("node", NAME_TYPE)
           .fallback(settings -> nameOfHost(), "the host's name, in lower case, with - for dots")
           .means("Name of this node, unique among running nodes.");
-  public static final Key<String> ZONE =
+  public static final ConfigKey<String> ZONE =
       KEYS.key("zone", ZONE_TYPE, "")
           .means("Failure domain of the node: nodes of one zone may fail together. Empty: none.");
-  public static final Key<Map<String, @Nullable Object>> LABELS =
+  public static final ConfigKey<Map<String, @Nullable Object>> LABELS =
       KEYS.key("labels", Types.TEXT_MAP, Map.of()).means("Further properties, shown by status.");
-  public static final Key<String> ADOPT =
+  public static final ConfigKey<String> ADOPT =
       KEYS.optional("adopt", Types.TEXT)
           .means(
               "For one start of a control node with lost or older state: the state that its nodes"
                   + " adopt, as shown by berth run --adopt with the replicas that would stop. It"
                   + " has no effect on later starts.");
-  public static final Key<Role> ROLE =
-      KEYS.required("role", Types.words(Role.class))
+  public static final ConfigKey<ClusterRole> ROLE =
+      KEYS.required("role", Types.words(ClusterRole.class))
           .means(
               "Both roles serve. A control node stores the deployed applications and decides their"
                   + " placement; it is listed in control.");
-  public static final Key<List<ControlNode>> CONTROL =
+  public static final ConfigKey<List<ControlNodeAddress>> CONTROL =
       KEYS.key("control", Types.list(CONTROL_TYPE), List.of())
           .means("Control node by name, with the address of its control port.");
-  public static final Key<List<JoinAddress>> JOIN =
+  public static final ConfigKey<List<JoinAddress>> JOIN =
       KEYS.key("join", Types.list(JOIN_TYPE))
-          .fallback(ClusterOptions::joined, "the addresses in control")
+          .fallback(ClusterOptions::joinAddresses, "the addresses in control")
           .means(
               "Addresses of the control node, for a worker. After dns:, each address of the name is"
                   + " one; it is resolved for each attempt.");
-  public static final Key<String> BIND =
+  public static final ConfigKey<String> BIND =
       KEYS.required("bind", Types.TEXT)
           .means("Listen name or address of the ports. 0.0.0.0 requires advertise.");
-  public static final Key<String> ADVERTISE =
+  public static final ConfigKey<String> ADVERTISE =
       KEYS.key("advertise", Types.TEXT)
           .fallback(settings -> settings.around(BIND), "bind")
           .means("Name or address of this node for other nodes.");
-  public static final Key<Settings> PORTS =
+  public static final ConfigKey<Settings> PORTS =
       KEYS.mapping("ports", PORT_KEYS.section().check(ClusterOptions::checkPorts))
           .means("Ports of the node, all different; 0 selects a free one.");
-  public static final Key<Settings> TLS =
+  public static final ConfigKey<Settings> TLS =
       KEYS.optional("tls", TLS_KEYS.section())
           .means("Mutual authentication of nodes, on every port. Required unless insecure.");
-  public static final Key<Boolean> INSECURE =
+  public static final ConfigKey<Boolean> INSECURE =
       KEYS.key("insecure", Types.BOOL, false)
           .means("Disables TLS if every address is of this machine: for trials.");
-  public static final Key<Settings> DETECTION =
+  public static final ConfigKey<Settings> DETECTION =
       KEYS.mapping("detection", DETECTION_KEYS.section().check(ClusterOptions::checkDetection))
           .means("Detection of silent nodes. The same on all nodes.");
-  public static final Key<Long> MAX_INFLIGHT_BYTES_PER_PEER =
+  public static final ConfigKey<Long> MAX_INFLIGHT_BYTES_PER_PEER =
       KEYS.key("max_inflight_bytes_per_peer", Types.bytes(256 << 10, 1 << 30), 8L << 20)
           .means(
               "Maximum of unacknowledged bytes to one node. A message beyond it is tried elsewhere."
                   + " A larger message is sent if almost nothing else is in flight.");
 
-  public static final Key<Duration> UNAVAILABLE_TIMEOUT_S =
+  public static final ConfigKey<Duration> UNAVAILABLE_TIMEOUT_S =
       KEYS.key("unavailable_timeout_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(5))
           .means(
               "Time that requests wait for a deployment without a reachable replica while there is"
@@ -188,14 +188,14 @@ public final class ClusterOptions {
         cluster.get(JOIN),
         cluster.get(BIND),
         cluster.get(ADVERTISE),
-        new ClusterConfig.Ports(
+        new ClusterConfig.ClusterPorts(
             cluster.get(CONTROL_PORT),
             cluster.get(DATA_PORT),
             cluster.get(CONSENSUS_PORT),
             cluster.get(HTTPS_PORT)),
         tls == null
             ? null
-            : new ClusterConfig.Tls(
+            : new ClusterConfig.ClusterTls(
                 tls.get(CERT_FILE), tls.get(KEY_FILE), tls.get(CA_FILE), tls.get(RELOAD)),
         cluster.get(INTERVAL_MS),
         cluster.get(TIMEOUT_MS),
@@ -221,14 +221,14 @@ public final class ClusterOptions {
     return text.matches(ClusterConfig.NAME);
   }
 
-  private static List<JoinAddress> joined(Settings cluster) {
+  private static List<JoinAddress> joinAddresses(Settings cluster) {
     return list(cluster, CONTROL).stream()
         .map(each -> new JoinAddress(each.host(), each.port(), false))
         .toList();
   }
 
   /** Returns the list; empty when it is invalid. */
-  private static <T> List<T> list(Settings values, Key<List<T>> key) {
+  private static <T> List<T> list(Settings values, ConfigKey<List<T>> key) {
     return Objects.requireNonNullElse(values.around(key), List.of());
   }
 
@@ -237,7 +237,7 @@ public final class ClusterOptions {
   private static void check(Settings values) {
     checkControl(values);
     checkAdvertised(values);
-    if (values.gives(ADOPT) && values.find(ROLE) == Role.WORKER) {
+    if (values.gives(ADOPT) && values.find(ROLE) == ClusterRole.WORKER) {
       values.problem(ADOPT, "set, on a worker", "control node only");
     }
     Boolean insecure = values.find(INSECURE);
@@ -250,19 +250,19 @@ public final class ClusterOptions {
   }
 
   private static void checkControl(Settings values) {
-    List<ControlNode> control = list(values, CONTROL);
-    Role role = values.find(ROLE);
+    List<ControlNodeAddress> control = list(values, CONTROL);
+    ClusterRole role = values.find(ROLE);
     String node = values.find(NODE);
     boolean named = control.stream().anyMatch(each -> each.name().equals(node));
     if (control.size() > 1) {
       values.problem(
           CONTROL, control.size() + " control nodes, and this version supports only one", "one");
-    } else if (role == Role.CONTROL && node != null && !named && knowsAll(values, CONTROL)) {
+    } else if (role == ClusterRole.CONTROL && node != null && !named && knowsAll(values, CONTROL)) {
       values.problem(
           CONTROL, "without " + node, node + "@host:port, since role of " + node + " is control");
-    } else if (role == Role.WORKER && named) {
+    } else if (role == ClusterRole.WORKER && named) {
       values.problem(CONTROL, "with " + node + ", whose role is worker", "another");
-    } else if (role == Role.WORKER
+    } else if (role == ClusterRole.WORKER
         && list(values, JOIN).isEmpty()
         && knowsAll(values, CONTROL)
         && knowsAll(values, JOIN)) {
@@ -271,7 +271,7 @@ public final class ClusterOptions {
   }
 
   /** Returns whether all items of a list are valid; invalid items are reported and omitted. */
-  private static <T> boolean knowsAll(Settings values, Key<List<T>> key) {
+  private static <T> boolean knowsAll(Settings values, ConfigKey<List<T>> key) {
     Node given = values.marks().given().get(key.name());
     return given == null
         || (given instanceof SequenceNode items
@@ -301,26 +301,26 @@ public final class ClusterOptions {
     }
     requireLoopback(values, BIND, Stream.ofNullable(values.find(BIND)));
     requireLoopback(values, ADVERTISE, Stream.ofNullable(values.find(ADVERTISE)));
-    requireLoopback(values, CONTROL, list(values, CONTROL).stream().map(ControlNode::host));
+    requireLoopback(values, CONTROL, list(values, CONTROL).stream().map(ControlNodeAddress::host));
     requireLoopback(values, JOIN, list(values, JOIN).stream().map(JoinAddress::host));
   }
 
-  private static void requireLoopback(Settings values, Key<?> key, Stream<String> hosts) {
+  private static void requireLoopback(Settings values, ConfigKey<?> key, Stream<String> hosts) {
     String open = hosts.filter(each -> !AdminOptions.isLoopback(each)).findFirst().orElse(null);
     // else the problem belongs to the key that supplied the default
     if (open != null && values.gives(key)) {
       values.problem(
           key,
-          '"' + Scalars.shorten(open) + "\", reachable from other machines, and insecure: true",
+          '"' + YamlScalars.shorten(open) + "\", reachable from other machines, and insecure: true",
           "127.0.0.1, or tls in place of insecure");
     }
   }
 
   private static void checkPorts(Settings ports) {
-    Map<Integer, Key<Integer>> seen = new HashMap<>();
-    for (Key<Integer> key : ALL_PORTS) {
+    Map<Integer, ConfigKey<Integer>> seen = new HashMap<>();
+    for (ConfigKey<Integer> key : ALL_PORTS) {
       Integer port = ports.find(key);
-      Key<Integer> first = port == null || port == 0 ? null : seen.putIfAbsent(port, key);
+      ConfigKey<Integer> first = port == null || port == 0 ? null : seen.putIfAbsent(port, key);
       if (first != null) {
         String given = ports.gives(key) ? " twice" : ", the default, twice";
         ports.problem(key, port + given, "unique; " + first + " has it already");

@@ -1,6 +1,6 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import java.util.List;
 import java.util.stream.Collectors;
 
@@ -12,20 +12,20 @@ public final class ConfigException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
-  private final transient List<Problem> problems;
+  private final transient List<ConfigProblem> problems;
 
   /**
    * Creates a refusal.
    *
    * @param problems in the order of the file; may contain warnings, but at least one error
    */
-  public ConfigException(List<Problem> problems) {
+  public ConfigException(List<ConfigProblem> problems) {
     super(
-        problems.stream().map(Problem::toString).collect(Collectors.joining("\n")),
+        problems.stream().map(ConfigProblem::toString).collect(Collectors.joining("\n")),
         null,
         false,
         false);
-    if (problems.stream().allMatch(Problem::isWarning)) {
+    if (problems.stream().allMatch(ConfigProblem::isWarning)) {
       throw new IllegalArgumentException(
           "problems: " + problems + " (expected: at least one that is not a warning)");
     }
@@ -33,7 +33,7 @@ public final class ConfigException extends RuntimeException {
   }
 
   /** Returns the problems in the order of the file, including warnings. */
-  public List<Problem> problems() {
+  public List<ConfigProblem> problems() {
     return problems;
   }
 }

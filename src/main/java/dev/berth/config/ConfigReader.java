@@ -2,8 +2,8 @@ package dev.berth.config;
 
 import static java.util.stream.Collectors.joining;
 
-import dev.berth.config.keys.Place;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
+import dev.berth.config.keys.ParseContext;
 import dev.berth.config.keys.Settings;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
@@ -36,16 +36,18 @@ public final class ConfigReader {
   }
 
   /**
-   * Reads a file as {@link #read(Path, List)} does, for the start of an instance. Entries of {@code
-   * applications} with a problem are omitted and returned in {@link Origin#refused}.
+   * Reads a file as {@link #read(SettingPath, List)} does, for the start of an instance. Entries of
+   * {@code applications} with a problem are omitted and returned in {@link ConfigOrigin#refused}.
    */
   public static ServeConfig readToStart(Path file, List<Setting> settings) {
     return readFile(file, settings, true).config();
   }
 
-  /** Reads a file as {@link #read(Path, List)} does, for submission to a running instance. */
-  public static Submission submission(Path file, List<Setting> settings) {
-    Read read = readFile(file, settings, false);
+  /**
+   * Reads a file as {@link #read(SettingPath, List)} does, for submission to a running instance.
+   */
+  public static DeployPayload submission(Path file, List<Setting> settings) {
+    ParsedConfig read = readFile(file, settings, false);
     if (!read.config().origin().namesApplications()) {
       Node root = read.root();
       read.top()
@@ -53,18 +55,18 @@ public final class ConfigReader {
           .problem(root, "missing", "a list of mappings");
       throw new ConfigException(read.top().problems());
     }
-    return Submission.of(read.config(), read.root(), read.top());
+    return DeployPayload.of(read.config(), read.root(), read.top());
   }
 
   /** A configuration, with the tree and the position it was read from. */
-  private record Read(ServeConfig config, Node root, Place top) {}
+  private record ParsedConfig(ServeConfig config, Node root, ParseContext top) {}
 
-  private static Read readFile(Path file, List<Setting> settings, boolean lenient) {
+  private static ParsedConfig readFile(Path file, List<Setting> settings, boolean lenient) {
     String name = file.toString();
     try {
-      if (Files.size(file) > BoundedParser.MOST_BYTES) {
+      if (Files.size(file) > BoundedParser.MAX_BYTES) {
         throw BoundedParser.unreadable(
-            name, Files.size(file) + " bytes", "at most " + BoundedParser.MOST_BYTES + " bytes");
+            name, Files.size(file) + " bytes", "at most " + BoundedParser.MAX_BYTES + " bytes");
       }
       Path folder = file.toAbsolutePath().normalize().getParent();
       return readText(
@@ -72,7 +74,7 @@ public final class ConfigReader {
           folder == null ? file.toAbsolutePath() : folder,
           Files.readString(file),
           settings,
-          Origin.uri(file, settings),
+          ConfigOrigin.uri(file, settings),
           lenient);
     } catch (NoSuchFileException missing) {
       throw BoundedParser.unreadable(name, "no such file", "a YAML or JSON file");
@@ -103,29 +105,31 @@ public final class ConfigReader {
   /**
    * Reads a text.
    *
-   * @param uri of the file, as in {@link Origin}
+   * @param uri of the file, as in {@link ConfigOrigin}
    * @param lenient whether entries of applications with problems are omitted instead of refused
    */
-  private static Read readText(
+  private static ParsedConfig readText(
       String name,
       Path folder,
       String text,
       List<Setting> settings,
       @Nullable String uri,
       boolean lenient) {
-    Place top = Place.top(name, folder, ServeConfig.SECTION::pathOf, lenient, jar -> null);
+    ParseContext top =
+        ParseContext.top(name, folder, ServeConfig.SECTION::pathOf, lenient, jar -> null);
     Optional<Node> root = BoundedParser.compose(name, text);
     if (root.isEmpty()) {
       throw BoundedParser.unreadable(name, "empty", "a mapping with the key applications");
     }
     Node whole = new Overlay(top).apply(root.get(), settings);
     Settings values = ServeConfig.SECTION.read(whole, top);
-    UnaryOperator<Problem> place = each -> each;
+    UnaryOperator<ConfigProblem> place = each -> each;
     if (top.isWrong() && !settings.isEmpty()) {
-      Place alone = Place.top(name, folder, ServeConfig.SECTION::pathOf, true, jar -> null);
+      ParseContext alone =
+          ParseContext.top(name, folder, ServeConfig.SECTION::pathOf, true, jar -> null);
       place = blame(root.get(), alone, settings);
     }
-    List<Problem> problems = lenient ? top.everyProblem() : top.problems();
+    List<ConfigProblem> problems = lenient ? top.everyProblem() : top.problems();
     problems.replaceAll(place);
     boolean refused =
         lenient
@@ -135,21 +139,22 @@ public final class ConfigReader {
     if (values == null || refused) {
       throw new ConfigException(top.problems().stream().map(place).toList());
     }
-    return new Read(ServeConfig.from(values, problems, uri), whole, top);
+    return new ParsedConfig(ServeConfig.from(values, problems, uri), whole, top);
   }
 
   /**
    * Returns a function that names the command-line options, instead of a line, in problems that the
    * file alone does not have.
    */
-  private static UnaryOperator<Problem> blame(Node file, Place alone, List<Setting> settings) {
+  private static UnaryOperator<ConfigProblem> blame(
+      Node file, ParseContext alone, List<Setting> settings) {
     ServeConfig.SECTION.read(file, alone);
-    Set<Problem> own = Set.copyOf(alone.everyProblem());
+    Set<ConfigProblem> own = Set.copyOf(alone.everyProblem());
     String options = settings.stream().map(Setting::option).distinct().collect(joining(", "));
     return each ->
         each.line() == 0 || own.contains(each)
             ? each
-            : new Problem(
+            : new ConfigProblem(
                 each.severity(), options, 0, 0, each.path(), each.value(), each.expected());
   }
 }

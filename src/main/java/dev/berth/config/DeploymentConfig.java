@@ -1,9 +1,9 @@
 package dev.berth.config;
 
 import dev.berth.api.Deployment;
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ChangeReach;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
-import dev.berth.config.keys.Reach;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
@@ -19,71 +19,71 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DeploymentConfig {
 
-  private static final Keys KEYS = new Keys(Reach.CONTROLLER);
-  private static final Keys ROUTER = KEYS.reaching(Reach.ROUTER);
-  private static final Keys LIVE = KEYS.reaching(Reach.REPLICA_LIVE);
+  private static final Keys KEYS = new Keys(ChangeReach.CONTROLLER);
+  private static final Keys ROUTER = KEYS.reaching(ChangeReach.ROUTER);
+  private static final Keys LIVE = KEYS.reaching(ChangeReach.REPLICA_LIVE);
 
-  public static final Key<String> NAME =
+  public static final ConfigKey<String> NAME =
       KEYS.required("name", Types.NAME)
           .means("Name of the deployment that the entry overrides; unique.");
 
   // Number of replicas and capacity of each.
-  public static final Key<Integer> NUM_REPLICAS = KEYS.add(AutoscalingOptions.NUM_REPLICAS);
-  public static final Key<Settings> AUTOSCALING_CONFIG =
+  public static final ConfigKey<Integer> NUM_REPLICAS = KEYS.add(AutoscalingOptions.NUM_REPLICAS);
+  public static final ConfigKey<Settings> AUTOSCALING_CONFIG =
       KEYS.optional("autoscaling_config", AutoscalingOptions.SECTION)
           .means("Autoscaling of the number of replicas. Overridden as a whole.");
-  public static final Key<Integer> MAX_ONGOING_REQUESTS =
+  public static final ConfigKey<Integer> MAX_ONGOING_REQUESTS =
       LIVE.key(
               "max_ongoing_requests",
               Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
               Deployment.DEFAULT_MAX_ONGOING_REQUESTS)
           .means("Slots of a replica: maximum of concurrent requests.");
-  public static final Key<Integer> MAX_QUEUED_REQUESTS =
+  public static final ConfigKey<Integer> MAX_QUEUED_REQUESTS =
       ROUTER
           .key("max_queued_requests", Types.integerOrNone(1, Integer.MAX_VALUE, "requests"), -1)
           .means(
               "Maximum of requests that wait for a slot, per instance. -1: limited only by"
                   + " berth.limits.max_queued_total. A request that finds a free slot does not"
                   + " count.");
-  public static final Key<Settings> BACKPRESSURE_CONFIG =
+  public static final ConfigKey<Settings> BACKPRESSURE_CONFIG =
       ROUTER
           .optional("backpressure_config", Backpressure.SECTION)
           .fallback(settings -> Backpressure.DEFAULTS, "null")
           .means("Response when the queue is full. Overridden as a whole.");
-  public static final Key<Settings> REQUEST_ROUTER_CONFIG =
+  public static final ConfigKey<Settings> REQUEST_ROUTER_CONFIG =
       KEYS.optional("request_router_config", RouterOptions.SECTION)
-          .reaches(Reach.ROUTER)
+          .reaches(ChangeReach.ROUTER)
           .means("Strategy that orders the replicas. Overridden as a whole; changed live.");
-  public static final Key<Map<String, @Nullable Object>> USER_CONFIG =
+  public static final ConfigKey<Map<String, @Nullable Object>> USER_CONFIG =
       LIVE.optional("user_config", Types.FREE_MAP)
           .fallback(settings -> Map.of(), "null")
           .means("Argument of the handler's reconfigure hook. Overridden as a whole.");
 
   // Lifecycle of a replica.
-  public static final Key<Duration> GRACEFUL_SHUTDOWN_TIMEOUT_S =
+  public static final ConfigKey<Duration> GRACEFUL_SHUTDOWN_TIMEOUT_S =
       LIVE.key("graceful_shutdown_timeout_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(20))
           .means("Maximum time for a stopping replica to finish accepted requests.");
-  public static final Key<Duration> HEALTH_CHECK_PERIOD_S =
+  public static final ConfigKey<Duration> HEALTH_CHECK_PERIOD_S =
       LIVE.key("health_check_period_s", Types.SECONDS, Duration.ofSeconds(10))
           .means("Time between two health checks of a replica.");
-  public static final Key<Duration> HEALTH_CHECK_TIMEOUT_S =
+  public static final ConfigKey<Duration> HEALTH_CHECK_TIMEOUT_S =
       LIVE.key("health_check_timeout_s", Types.SECONDS, Duration.ofSeconds(30))
           .means("Timeout of one health check, after which it has failed.");
-  public static final Key<Settings> LOGGING_CONFIG =
+  public static final ConfigKey<Settings> LOGGING_CONFIG =
       LIVE.optional("logging_config", LoggingOptions.SECTION)
           .fallback(settings -> settings.around(ApplicationConfig.LOGGING_CONFIG), "null")
           .means("Logging of this deployment; replaces its application's as a whole.");
-  public static final Key<Integer> MAX_REPLICAS_PER_NODE =
+  public static final ConfigKey<Integer> MAX_REPLICAS_PER_NODE =
       KEYS.add(AutoscalingOptions.MAX_REPLICAS_PER_NODE);
 
   // Rollout of a new version.
-  public static final Key<Double> ROLLING_UPDATE_PERCENTAGE =
+  public static final ConfigKey<Double> ROLLING_UPDATE_PERCENTAGE =
       KEYS.key("rolling_update_percentage", Types.numberAboveZero(1), 0.2)
           .orNull()
           .means(
               "Share of the replicas, at least one, replaced at a time when a change requires new"
                   + " ones.");
-  public static final Key<Double> MAX_SURGE_PERCENT =
+  public static final ConfigKey<Double> MAX_SURGE_PERCENT =
       KEYS.key("max_surge_percent", Types.number(0, 100), 20.0)
           .orNull()
           .means(
@@ -94,20 +94,20 @@ public final class DeploymentConfig {
 
   // --- keys under berth ---
 
-  private static final Keys OWN = new Keys(Reach.REPLICA_LIVE);
-  private static final Keys OWN_ROUTER = OWN.reaching(Reach.ROUTER);
+  private static final Keys OWN = new Keys(ChangeReach.REPLICA_LIVE);
+  private static final Keys OWN_ROUTER = OWN.reaching(ChangeReach.ROUTER);
 
-  public static final Key<Spread> SPREAD =
-      OWN.key("spread", Types.words(Spread.class), Spread.SINGLE)
-          .reaches(Reach.REPLICA_ANEW)
+  public static final ConfigKey<HandlerSpread> SPREAD =
+      OWN.key("spread", Types.words(HandlerSpread.class), HandlerSpread.SINGLE)
+          .reaches(ChangeReach.REPLICA_RECREATE)
           .means(
               "Threads of a replica's handlers: single is one handler object on one event loop;"
                   + " event_loops is one on each loop with shared slots, so that a request is"
                   + " served on the loop that received it.");
 
-  public static final Key<String> THREADS =
+  public static final ConfigKey<String> THREADS =
       OWN.key("threads", Types.choice(List.of("platform", "virtual")), "platform")
-          .reaches(Reach.REPLICA_ANEW)
+          .reaches(ChangeReach.REPLICA_RECREATE)
           .means(
               "Threads of blocking handlers: platform is at most max_ongoing_requests operating"
                   + " system threads per replica, created on demand and ended after 30 s idle;"
@@ -117,11 +117,11 @@ public final class DeploymentConfig {
                   + " applications.");
 
   // Lifecycle of a request: queue, slot, completion.
-  public static final Key<Duration> QUEUE_TIMEOUT_S =
+  public static final ConfigKey<Duration> QUEUE_TIMEOUT_S =
       OWN_ROUTER
           .key("queue_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
           .means("Maximum wait of a request for a slot.");
-  public static final Key<Duration> REQUEST_TIMEOUT_S =
+  public static final ConfigKey<Duration> REQUEST_TIMEOUT_S =
       OWN_ROUTER
           .optional("request_timeout_s", Types.SECONDS)
           .fallback(settings -> settings.around(ApplicationConfig.REQUEST_TIMEOUT_S), "null")
@@ -130,19 +130,19 @@ public final class DeploymentConfig {
                   + " the response. The nearest value applies: the client's header or the call's"
                   + " own timeout, this key, the application's, http_options.request_timeout_s. A"
                   + " nested call also ends by the deadline of its request.");
-  public static final Key<Duration> RESERVATION_TTL_S =
+  public static final ConfigKey<Duration> RESERVATION_TTL_S =
       OWN.key("reservation_ttl_s", Types.SECONDS, Duration.ofSeconds(10))
           .fallback(DeploymentConfig::reservationTtl, "10")
           .atMost(() -> LimitOptions.MAX_RESERVATION_TTL_S)
           .means(
               "Time that a selected replica holds a slot for a request that is not dispatched yet."
                   + " At most berth.limits.max_reservation_ttl_s.");
-  public static final Key<Duration> CANCEL_GRACE_S =
+  public static final ConfigKey<Duration> CANCEL_GRACE_S =
       OWN.key("cancel_grace_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(10))
           .means(
               "Time for a cancelled handler to settle before it counts as a zombie. It holds its"
                   + " slot either way.");
-  public static final Key<Integer> MAX_ZOMBIE_REQUESTS =
+  public static final ConfigKey<Integer> MAX_ZOMBIE_REQUESTS =
       OWN.key(
               "max_zombie_requests",
               Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
@@ -152,41 +152,41 @@ public final class DeploymentConfig {
           .means(
               "Number of zombies that makes a replica unhealthy. Values above max_ongoing_requests"
                   + " are the same as that.");
-  public static final Key<Integer> MAX_BUFFERED_BODY_BYTES =
+  public static final ConfigKey<Integer> MAX_BUFFERED_BODY_BYTES =
       OWN.key("max_buffered_body_bytes", Types.integer(0, Integer.MAX_VALUE, "bytes"), 4 << 20)
           .means(
               "Largest request body for a handler that gets its body buffered; a larger one gets"
                   + " 413. At most 2147483647.");
 
-  public static final Key<Settings> AUTOSCALING =
+  public static final ConfigKey<Settings> AUTOSCALING =
       OWN.mapping("autoscaling", AutoscalingOptions.OWN_SECTION)
           .means("Autoscaling keys without a name in Ray Serve; only with autoscaling_config.");
 
   // Start of replicas; in Ray Serve, only code can set these values.
-  public static final Key<Integer> MAX_CONSTRUCTOR_RETRY_COUNT =
+  public static final ConfigKey<Integer> MAX_CONSTRUCTOR_RETRY_COUNT =
       OWN.key("max_constructor_retry_count", Types.integer(1, 1_000_000, "starts"), 20)
           .means(
               "Failed starts of replicas of one version, at most three per wanted replica, after"
                   + " which the deployment has failed. In Ray Serve only code sets it.");
-  public static final Key<Duration> REPLICA_START_TIMEOUT_S =
+  public static final ConfigKey<Duration> REPLICA_START_TIMEOUT_S =
       OWN.optional("replica_start_timeout_s", Types.SECONDS)
-          .reaches(Reach.CONTROLLER)
+          .reaches(ChangeReach.CONTROLLER)
           .means(
               "Timeout of a replica's start: its handlers are created, started, reconfigured and"
                   + " checked once. After it, the start has failed and its thread is interrupted."
                   + " Waiting for a thread does not count. No limit by default, as in Ray Serve.");
-  public static final Key<String> VERSION =
+  public static final ConfigKey<String> VERSION =
       OWN.optional("version", Types.TEXT)
-          .reaches(Reach.REPLICA_ANEW)
+          .reaches(ChangeReach.REPLICA_RECREATE)
           .means(
               "Name of the code, in place of its digest: other code or arguments with the same name"
                   + " start no new replicas; another name does. Set only in code in Ray Serve.");
 
-  public static final Key<Settings> BERTH =
+  public static final ConfigKey<Settings> BERTH =
       KEYS.mapping("berth", OWN.section()).means("Keys without a name in Ray Serve.");
 
   static final Section SECTION =
-      KEYS.section().and(RayOnly.DEPLOYMENT).check(DeploymentConfig::check);
+      KEYS.section().and(UnsupportedRayKeys.DEPLOYMENT).check(DeploymentConfig::check);
 
   /** Returns an entry without overrides. */
   public static Settings of(String name) {
@@ -194,8 +194,8 @@ public final class DeploymentConfig {
   }
 
   /** Reads the effective settings of a deployment in the form that instances exchange. */
-  public static Settings told(Map<?, ?> json) {
-    return SECTION.told(json);
+  public static Settings fromMap(Map<?, ?> json) {
+    return SECTION.fromMap(json);
   }
 
   /**
@@ -207,7 +207,7 @@ public final class DeploymentConfig {
         .with(AUTOSCALING_CONFIG, AutoscalingOptions.of(code.autoscaling()))
         .with(MAX_ONGOING_REQUESTS, code.maxOngoingRequests())
         .with(USER_CONFIG, code.userConfig())
-        .with(SPREAD, code.spreadOverLoops() ? Spread.EVENT_LOOPS : Spread.SINGLE);
+        .with(SPREAD, code.spreadOverLoops() ? HandlerSpread.EVENT_LOOPS : HandlerSpread.SINGLE);
   }
 
   private static void check(Settings values) {
@@ -258,7 +258,7 @@ public final class DeploymentConfig {
   }
 
   /** Returns a copy with the initial number of replicas if the deployment autoscales. */
-  static Settings begun(Settings said) {
+  static Settings withInitialReplicas(Settings said) {
     if (!autoscales(said)) {
       return said;
     }
@@ -281,7 +281,7 @@ public final class DeploymentConfig {
   static void requireRoom(Settings begun) {
     Integer most = AutoscalingOptions.mostAlone(begun);
     Settings config = begun.find(AUTOSCALING_CONFIG);
-    Key<Integer> key = config == null ? NUM_REPLICAS : AutoscalingOptions.MAX_REPLICAS;
+    ConfigKey<Integer> key = config == null ? NUM_REPLICAS : AutoscalingOptions.MAX_REPLICAS;
     int wanted = (config == null ? begun : config).get(key);
     if (most != null && wanted > most) {
       throw key.refusal(

@@ -1,6 +1,6 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Section;
 import java.math.BigDecimal;
 import java.util.ArrayList;
@@ -30,7 +30,7 @@ public final class Environment {
       String path,
       Function<String, @Nullable String> variables,
       List<Setting> into) {
-    for (Key<?> key : section.keys()) {
+    for (ConfigKey<?> key : section.keys()) {
       if (key.type() instanceof Section inner) {
         collect(inner, path + key.name() + ".", variables, into);
       }
@@ -48,7 +48,7 @@ public final class Environment {
    * Converts seconds, the unit of the variables, to the unit of the key. Returns a text that is not
    * a number unchanged; reading then refuses it.
    */
-  private static String inUnitOf(Key<?> key, String value) {
+  private static String inUnitOf(ConfigKey<?> key, String value) {
     try {
       return key.type().unit().equals("ms")
           ? new BigDecimal(value).movePointRight(3).stripTrailingZeros().toPlainString()

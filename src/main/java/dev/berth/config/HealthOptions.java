@@ -1,6 +1,6 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Types;
@@ -11,7 +11,7 @@ public final class HealthOptions {
 
   private static final Keys KEYS = new Keys();
 
-  public static final Key<Duration> BLOCKED_LOOP_UNREADY_S =
+  public static final ConfigKey<Duration> BLOCKED_LOOP_UNREADY_S =
       KEYS.key("blocked_loop_unready_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(30))
           .means(
               "Time that a handler may block an event loop before /-/readyz fails, and replicas"

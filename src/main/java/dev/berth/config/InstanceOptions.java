@@ -1,6 +1,6 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
@@ -17,66 +17,66 @@ public final class InstanceOptions {
 
   private static final Keys KEYS = new Keys();
 
-  public static final Key<Settings> ADMIN =
+  public static final ConfigKey<Settings> ADMIN =
       KEYS.mapping("admin", AdminOptions.SECTION).means("The admin server.");
-  public static final Key<Integer> EVENT_LOOPS =
+  public static final ConfigKey<Integer> EVENT_LOOPS =
       KEYS.key("event_loops", Types.integer(1, 1024, "event loops"))
           .fallback(settings -> Runtime.getRuntime().availableProcessors(), "one per core")
           .means("Number of event loops that serve requests, without the control event loop.");
-  public static final Key<Settings> CLUSTER =
+  public static final ConfigKey<Settings> CLUSTER =
       KEYS.optional("cluster", ClusterOptions.SECTION)
           .means("Makes the instance a cluster node. null: a single instance.");
-  public static final Key<Settings> LIMITS =
+  public static final ConfigKey<Settings> LIMITS =
       KEYS.mapping("limits", LimitOptions.SECTION)
           .means("Limits that bound the memory of the instance under any load.");
-  public static final Key<Settings> METRICS =
+  public static final ConfigKey<Settings> METRICS =
       KEYS.mapping("metrics", MetricsOptions.SECTION).means("Intervals of metrics reports.");
-  public static final Key<Settings> AUTOSCALING =
+  public static final ConfigKey<Settings> AUTOSCALING =
       KEYS.mapping("autoscaling", AutoscalingOptions.INSTANCE_SECTION)
           .means("Recording of autoscaling. Its rules are keys of the deployments.");
-  public static final Key<List<Settings>> ENDPOINTS =
+  public static final ConfigKey<List<Settings>> ENDPOINTS =
       KEYS.key("endpoints", Types.list(TrafficOptions.ENDPOINT_SECTION), List.of())
           .means("Routes over deployments of several applications.");
-  public static final Key<Settings> EXPLAIN =
+  public static final ConfigKey<Settings> EXPLAIN =
       KEYS.mapping("explain", ExplainOptions.SECTION)
           .means("Selection of requests to explain: routing decisions, and time per phase.");
-  public static final Key<Settings> LOG_RING =
+  public static final ConfigKey<Settings> LOG_RING =
       KEYS.mapping("log_ring", LogRingOptions.SECTION)
           .means("Size of the log in memory, for berth logs.");
-  public static final Key<Settings> HEALTH =
+  public static final ConfigKey<Settings> HEALTH =
       KEYS.mapping("health", HealthOptions.SECTION).means("Conditions of readiness.");
-  public static final Key<Settings> RESERVATIONS =
+  public static final ConfigKey<Settings> RESERVATIONS =
       KEYS.mapping("reservations", ReservationOptions.SECTION)
           .means("Slots held for clients by tokens, over HTTP.");
-  public static final Key<Boolean> H2C_UPGRADE =
+  public static final ConfigKey<Boolean> H2C_UPGRADE =
       KEYS.key("h2c_upgrade", Types.BOOL, false)
           .means(
               "Whether HTTP/1.1 requests may upgrade their connection to HTTP/2 by Upgrade: h2c,"
                   + " which RFC 9113 removed. Clients that begin with HTTP/2 do not need it.");
 
   // Blocked loops, worker threads, shutdown and a full heap.
-  public static final Key<Duration> BLOCKED_LOOP_AFTER_MS =
+  public static final ConfigKey<Duration> BLOCKED_LOOP_AFTER_MS =
       KEYS.key("blocked_loop_after_ms", Types.millis(20, 60_000), Duration.ofMillis(100))
           .means(
               "Time that an event loop may delay a task before it counts as blocked by a handler."
                   + " New requests then avoid its replicas if there are others.");
-  public static final Key<Integer> APPLICATION_WORKER_THREADS =
+  public static final ConfigKey<Integer> APPLICATION_WORKER_THREADS =
       KEYS.key("application_worker_threads", Types.integer(1, 1024, "threads"), 20)
           .means(
               "Maximum of threads for Vert.x executeBlocking, per application. They are created on"
                   + " demand and end after 10 s idle.");
-  public static final Key<Duration> SHUTDOWN_TIMEOUT_S =
+  public static final ConfigKey<Duration> SHUTDOWN_TIMEOUT_S =
       KEYS.key("shutdown_timeout_s", Types.SECONDS, Duration.ofSeconds(30))
           .means("Maximum drain time on SIGTERM or SIGINT; then the instance stops anyway.");
 
-  public static final Key<MessageCarrier> MESSAGES =
-      KEYS.key("messages", Types.words(MessageCarrier.class), MessageCarrier.DIRECT)
+  public static final ConfigKey<MessageTransport> MESSAGES =
+      KEYS.key("messages", Types.words(MessageTransport.class), MessageTransport.DIRECT)
           .means(
               "Transport of messages between the event loops of the instance: direct queues, or the"
                   + " event bus of Vert.x, which costs more and shows messages to its interceptors"
                   + " and metrics. Not with cluster.");
 
-  public static final Key<Boolean> HALT_ON_FULL_HEAP =
+  public static final ConfigKey<Boolean> HALT_ON_FULL_HEAP =
       KEYS.key("halt_on_full_heap", Types.BOOL, true)
           .means(
               "Whether the process ends, with exit code 5 and one log line, when the heap is full:"
@@ -85,26 +85,26 @@ public final class InstanceOptions {
                   + " request.");
 
   // Persistence of the desired state across restarts.
-  public static final Key<Path> STATE_DIR =
+  public static final ConfigKey<Path> STATE_DIR =
       KEYS.optional("state_dir", Types.PATH)
           .fallback(settings -> Path.of("berth-state").toAbsolutePath().normalize(), "berth-state")
           .means(
               "Directory of the deployed applications and their jars, which run again after a"
                   + " restart. Relative to the folder of the file; the default is in the current"
                   + " folder. The first accepted change creates it. Only its owner can read it.");
-  public static final Key<Boolean> EPHEMERAL =
+  public static final ConfigKey<Boolean> EPHEMERAL =
       KEYS.key("ephemeral", Types.BOOL, false)
           .means(
               "Stores deployed applications in memory only: a restart uses the file alone, and"
                   + " state_dir is neither read nor written.");
 
-  public static final Key<Declare> DECLARE =
-      KEYS.key("declare", Types.words(Declare.class), Declare.CHANGED)
+  public static final ConfigKey<DeclareMode> DECLARE =
+      KEYS.key("declare", Types.words(DeclareMode.class), DeclareMode.CHANGED)
           .means(
               "Applications of the file that a start declares over stored ones: those changed in"
                   + " the file, all, or none.");
 
-  public static final Key<Integer> REVISION_HISTORY_LIMIT =
+  public static final ConfigKey<Integer> REVISION_HISTORY_LIMIT =
       KEYS.key("revision_history_limit", Types.integer(1, 100, "revisions"), DEFAULT_REVISIONS)
           .means(
               "Number of earlier revisions of each application to store, with their jars, for berth"
@@ -120,11 +120,11 @@ public final class InstanceOptions {
   private static void check(Settings berth) {
     Settings cluster = berth.find(CLUSTER);
     boolean control =
-        cluster != null && cluster.find(ClusterOptions.ROLE) == ClusterConfig.Role.CONTROL;
+        cluster != null && cluster.find(ClusterOptions.ROLE) == ClusterConfig.ClusterRole.CONTROL;
     if (control && Boolean.TRUE.equals(berth.find(EPHEMERAL))) {
       berth.problem(EPHEMERAL, "true, on a control node", "false, or cluster.role: worker");
     }
-    if (cluster != null && berth.find(MESSAGES) == MessageCarrier.EVENT_BUS) {
+    if (cluster != null && berth.find(MESSAGES) == MessageTransport.EVENT_BUS) {
       berth.problem(MESSAGES, "event_bus, with cluster", "direct");
     }
   }

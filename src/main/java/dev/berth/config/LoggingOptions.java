@@ -1,6 +1,6 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Schema;
 import dev.berth.config.keys.Section;
@@ -30,15 +30,15 @@ public final class LoggingOptions {
 
   private static final Keys KEYS = new Keys();
 
-  public static final Key<LogEncoding> ENCODING =
+  public static final ConfigKey<LogEncoding> ENCODING =
       KEYS.key(
               "encoding",
               Types.choice(List.of(LogEncoding.TEXT, LogEncoding.JSON)),
               LogEncoding.TEXT)
           .means("Format of the log lines.");
-  public static final Key<Level> LOG_LEVEL =
+  public static final ConfigKey<Level> LOG_LEVEL =
       KEYS.key("log_level", LEVEL, Level.INFO).means("Minimum level of logged events.");
-  public static final Key<Boolean> ENABLE_ACCESS_LOG =
+  public static final ConfigKey<Boolean> ENABLE_ACCESS_LOG =
       KEYS.key("enable_access_log", Types.BOOL, false)
           .means(
               "Whether each request is logged. Ray Serve's default is true; in Berth it must be"
@@ -49,8 +49,8 @@ public final class LoggingOptions {
           ENCODING,
           LOG_LEVEL,
           ENABLE_ACCESS_LOG,
-          Key.noEffect("logs_dir", Types.TEXT, "the log goes to standard error"),
-          Key.<List<String>>noEffect(
+          ConfigKey.noEffect("logs_dir", Types.TEXT, "the log goes to standard error"),
+          ConfigKey.<List<String>>noEffect(
               "additional_log_standard_attrs",
               Types.list(Types.TEXT),
               "Python log record attributes do not exist here"));

@@ -1,6 +1,6 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Types;
@@ -12,22 +12,22 @@ public final class MetricsOptions {
 
   private static final Keys KEYS = new Keys();
 
-  public static final Key<Duration> RECORD_INTERVAL_MS =
+  public static final ConfigKey<Duration> RECORD_INTERVAL_MS =
       KEYS.key("record_interval_ms", Types.millis(10, 60_000), Duration.ofMillis(200))
           .variable("BERTH_HANDLE_AUTOSCALING_METRIC_RECORD_INTERVAL_S")
           .means("Time between two samples of a handle.");
-  public static final Key<Duration> PUSH_INTERVAL_MS =
+  public static final ConfigKey<Duration> PUSH_INTERVAL_MS =
       KEYS.key("push_interval_ms", Types.millis(10, 60_000), Duration.ofMillis(1000))
           .variable("BERTH_HANDLE_AUTOSCALING_METRIC_PUSH_INTERVAL_S")
           .variable("RAY_SERVE_HANDLE_AUTOSCALING_METRIC_PUSH_INTERVAL_S")
           .atLeast(() -> RECORD_INTERVAL_MS)
           .means(
               "Time between two metrics messages of the instance. Not below record_interval_ms.");
-  public static final Key<Duration> REPLICA_RECORD_INTERVAL_MS =
+  public static final ConfigKey<Duration> REPLICA_RECORD_INTERVAL_MS =
       KEYS.key("replica_record_interval_ms", Types.millis(10, 60_000), Duration.ofMillis(200))
           .variable("BERTH_REPLICA_AUTOSCALING_METRIC_RECORD_INTERVAL_S")
           .means("Time between two samples of the slot ledgers of the replicas.");
-  public static final Key<Duration> REPLICA_PUSH_INTERVAL_MS =
+  public static final ConfigKey<Duration> REPLICA_PUSH_INTERVAL_MS =
       KEYS.key("replica_push_interval_ms", Types.millis(10, 60_000), Duration.ofMillis(1000))
           .variable("BERTH_REPLICA_AUTOSCALING_METRIC_PUSH_INTERVAL_S")
           .variable("RAY_SERVE_REPLICA_AUTOSCALING_METRIC_PUSH_INTERVAL_S")
@@ -36,7 +36,7 @@ public final class MetricsOptions {
               "Minimum time between two metrics messages with replica figures; they never cause a"
                   + " message. Not below replica_record_interval_ms.");
 
-  public static final Key<Duration> STATS_TIMEOUT_MS =
+  public static final ConfigKey<Duration> STATS_TIMEOUT_MS =
       KEYS.key(
               "record_autoscaling_stats_timeout_ms",
               Types.millis(10, 60_000),
@@ -47,13 +47,13 @@ public final class MetricsOptions {
               "Timeout of a call of a handler's recordAutoscalingStats; checked every"
                   + " replica_record_interval_ms.");
 
-  public static final Key<String> PREFIX =
+  public static final ConfigKey<String> PREFIX =
       KEYS.key("prefix", Types.METRIC_PREFIX, "")
           .means(
               "Prefix of the metrics whose names begin with serve_. Ray exports them with ray_, as"
                   + " dashboards made for Ray Serve expect.");
 
-  public static final Key<List<VertxMetrics>> VERTX =
+  public static final ConfigKey<List<VertxMetrics>> VERTX =
       KEYS.key("vertx", Types.list(Types.words(VertxMetrics.class)), List.of())
           .means(
               "Vert.x components to count in addition to the metrics of Berth. Each adds a cost per"

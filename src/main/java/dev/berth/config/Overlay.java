@@ -1,11 +1,11 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
-import dev.berth.config.keys.ListOf;
-import dev.berth.config.keys.Place;
-import dev.berth.config.keys.Scalars;
+import dev.berth.config.keys.ConfigKey;
+import dev.berth.config.keys.ListType;
+import dev.berth.config.keys.ParseContext;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Type;
+import dev.berth.config.keys.YamlScalars;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -27,7 +27,7 @@ import org.snakeyaml.engine.v2.nodes.Tag;
  * Creates missing mappings on the path, and a missing entry of {@code deployments}. Copies the
  * nodes on the path, because an alias may share them.
  */
-record Overlay(Place top) {
+record Overlay(ParseContext top) {
 
   private static final Pattern SEGMENT = Pattern.compile("([^.\\[\\]]+)|\\[([^\\[\\]]+)]");
   private static final String KEY = "key=value, with a key such as applications.shop.name";
@@ -46,7 +46,7 @@ record Overlay(Place top) {
       Node changed =
           value == null
               ? null
-              : new Path(top, setting, segments, value).set(node, ServeConfig.SECTION, 0);
+              : new SettingPath(top, setting, segments, value).set(node, ServeConfig.SECTION, 0);
       node = changed == null ? node : changed;
     }
     return node;
@@ -97,15 +97,16 @@ record Overlay(Place top) {
   }
 
   /** Application of one setting along its path through the tree. */
-  private record Path(Place top, Setting setting, List<String> segments, Node value) {
+  private record SettingPath(ParseContext top, Setting setting, List<String> segments, Node value) {
 
     /** Returns {@code node} with the value set below it; null after reporting a problem. */
     @Nullable Node set(@Nullable Node node, @Nullable Type<?> type, int depth) {
       if (depth == segments.size()) {
         return value;
       }
-      if (node == null || Scalars.isNull(node)) {
-        Node made = type instanceof ListOf<?> ? list(List.of(), value) : mapping(List.of(), value);
+      if (node == null || YamlScalars.isNull(node)) {
+        Node made =
+            type instanceof ListType<?> ? list(List.of(), value) : mapping(List.of(), value);
         return set(made, type, depth);
       }
       if (node instanceof MappingNode mapping) {
@@ -115,7 +116,7 @@ record Overlay(Place top) {
         return setIn(list, type, depth);
       }
       String there = String.join(".", segments.subList(0, depth));
-      return problem(there + " is " + Scalars.describe(node), "a mapping or a list there");
+      return problem(there + " is " + YamlScalars.describe(node), "a mapping or a list there");
     }
 
     private @Nullable Node problem(String what, String expected) {
@@ -125,8 +126,8 @@ record Overlay(Place top) {
 
     private @Nullable Node setIn(MappingNode mapping, @Nullable Type<?> type, int depth) {
       String name = segments.get(depth);
-      Key<?> key = type instanceof Section section ? section.find(name) : null;
-      Node before = Scalars.child(mapping, name);
+      ConfigKey<?> key = type instanceof Section section ? section.find(name) : null;
+      Node before = YamlScalars.child(mapping, name);
       Node below = set(before, key == null ? null : key.type(), depth + 1);
       if (below == null) {
         return null;
@@ -134,7 +135,7 @@ record Overlay(Place top) {
       List<NodeTuple> entries = new ArrayList<>(mapping.getValue());
       entries.replaceAll(
           each ->
-              name.equals(Scalars.string(each.getKeyNode()))
+              name.equals(YamlScalars.string(each.getKeyNode()))
                   ? new NodeTuple(each.getKeyNode(), below)
                   : each);
       if (before == null) {
@@ -146,7 +147,7 @@ record Overlay(Place top) {
     private @Nullable Node setIn(SequenceNode list, @Nullable Type<?> type, int depth) {
       String segment = segments.get(depth);
       Section item =
-          type instanceof ListOf<?> of && of.item() instanceof Section section ? section : null;
+          type instanceof ListType<?> of && of.item() instanceof Section section ? section : null;
       List<Node> items = new ArrayList<>(list.getValue());
       int at = indexOf(items, segment, item);
       if (at < 0) {
@@ -175,9 +176,9 @@ record Overlay(Place top) {
       if (item == null || !(node instanceof MappingNode)) {
         return null;
       }
-      Node name = Scalars.child(node, "name");
+      Node name = YamlScalars.child(node, "name");
       return name != null
-          ? Scalars.string(name)
+          ? YamlScalars.string(name)
           : item == ApplicationConfig.SECTION ? ApplicationConfig.DEFAULT_NAME : null;
     }
 
@@ -185,7 +186,7 @@ record Overlay(Place top) {
       List<String> known = new ArrayList<>();
       for (Node each : items) {
         String name = nameOf(each, item);
-        known.add(name == null ? "" + known.size() : Scalars.shorten(name));
+        known.add(name == null ? "" + known.size() : YamlScalars.shorten(name));
       }
       return known.isEmpty() ? "nothing: the list is empty" : "one of " + String.join(", ", known);
     }

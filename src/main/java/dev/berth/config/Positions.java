@@ -1,7 +1,7 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Place;
-import dev.berth.config.keys.Scalars;
+import dev.berth.config.keys.ParseContext;
+import dev.berth.config.keys.YamlScalars;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -16,7 +16,7 @@ import org.snakeyaml.engine.v2.nodes.SequenceNode;
  * @param root the tree of the file with all settings applied
  * @param top the top of the file, which holds its name
  */
-record Positions(Node root, Place top) {
+record Positions(Node root, ParseContext top) {
   private static final String KEY = "[a-z_]+(?:\\[\\d+])?";
 
   /**
@@ -55,7 +55,7 @@ record Positions(Node root, Place top) {
       Node next =
           at instanceof SequenceNode list && segment.matches("\\d{1,9}")
               ? item(list, Integer.parseInt(segment))
-              : Scalars.child(at, segment);
+              : YamlScalars.child(at, segment);
       if (next == null) {
         return exact ? null : at;
       }

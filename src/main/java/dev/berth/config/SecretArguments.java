@@ -1,6 +1,6 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Settings;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -60,7 +60,7 @@ public final class SecretArguments {
   }
 
   /** Reports malformed references. */
-  static void check(Settings values, Key<Map<String, @Nullable Object>> of) {
+  static void check(Settings values, ConfigKey<Map<String, @Nullable Object>> of) {
     Map<String, @Nullable Object> arguments = values.find(of);
     if (arguments != null) {
       read(

@@ -3,14 +3,14 @@ package dev.berth.config;
 import static java.util.stream.Collectors.groupingBy;
 import static java.util.stream.Collectors.toList;
 
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ChangeReach;
+import dev.berth.config.keys.ConfigKey;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Keys;
-import dev.berth.config.keys.Problem;
-import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.ProblemLocator;
 import dev.berth.config.keys.Schema;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
-import dev.berth.config.keys.Source;
 import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -35,42 +35,43 @@ public record ServeConfig(
     Settings settings,
     List<ApplicationConfig> applications,
     Path folder,
-    List<Problem> warnings,
-    Origin origin,
-    Source source) {
+    List<ConfigProblem> warnings,
+    ConfigOrigin origin,
+    ProblemLocator source) {
 
   private static final Keys KEYS = new Keys();
 
-  public static final Key<Settings> HTTP_OPTIONS =
+  public static final ConfigKey<Settings> HTTP_OPTIONS =
       KEYS.mapping("http_options", HttpOptions.SECTION).means("HTTP server and its defaults.");
-  public static final Key<Settings> LOGGING_CONFIG =
+  public static final ConfigKey<Settings> LOGGING_CONFIG =
       KEYS.optional("logging_config", LoggingOptions.SECTION)
           .fallback(settings -> LoggingOptions.DEFAULTS, "null")
           .means("Level and format of the log. Applications and deployments can override it.");
-  public static final Key<List<Settings>> APPLICATIONS =
+  public static final ConfigKey<List<Settings>> APPLICATIONS =
       KEYS.key("applications", Types.list(ApplicationConfig.SECTION))
           .fallback(settings -> List.of(), "no change")
           .means(
               "Applications to serve. Names and route prefixes are unique. A file without the key"
                   + " leaves running ones unchanged; deploys require it.");
-  public static final Key<Settings> BERTH =
+  public static final ConfigKey<Settings> BERTH =
       KEYS.mapping("berth", InstanceOptions.SECTION)
           .means("Keys of the instance without a name in Ray Serve.");
 
-  public static final Key<String> PROXY_LOCATION =
+  public static final ConfigKey<String> PROXY_LOCATION =
       KEYS.key("proxy_location", Types.choice(List.of("EveryNode", "HeadOnly")), "EveryNode")
           .without("Disabled", "an instance always serves HTTP")
           .means("Location of the HTTP server: this instance, which is every node and the head.");
-  public static final Key<Double> TARGET_CAPACITY =
+  public static final ConfigKey<Double> TARGET_CAPACITY =
       KEYS.optional("target_capacity", Types.number(0, 100))
-          .reaches(Reach.CONTROLLER)
+          .reaches(ChangeReach.CONTROLLER)
           .means(
               "Percentage of each deployment's num_replicas to run, rounded half up, at least 1 of"
                   + " each unless it is 0. null: all.");
 
   private static final Pattern ENTRY = Pattern.compile("applications\\[\\d+]");
 
-  static final Section SECTION = KEYS.section().and(RayOnly.FILE).check(ServeConfig::check);
+  static final Section SECTION =
+      KEYS.section().and(UnsupportedRayKeys.FILE).check(ServeConfig::check);
 
   /** Default settings. */
   public static final Settings DEFAULTS = SECTION.empty();
@@ -87,12 +88,12 @@ public record ServeConfig(
   }
 
   /** Returns the value of a key; see {@link Settings#get}. */
-  public <T> T get(Key<T> key) {
+  public <T> T get(ConfigKey<T> key) {
     return settings.get(key);
   }
 
   /** Returns the value of a key that may be unset; see {@link Settings#find}. */
-  public <T> @Nullable T find(Key<T> key) {
+  public <T> @Nullable T find(ConfigKey<T> key) {
     return settings.find(key);
   }
 
@@ -151,42 +152,42 @@ public record ServeConfig(
    * Creates a configuration from settings that were read.
    *
    * @param problems warnings, and errors of entries of {@code applications}, which are then omitted
-   * @param uri of the file, as in {@link Origin}
+   * @param uri of the file, as in {@link ConfigOrigin}
    */
-  static ServeConfig from(Settings values, List<Problem> problems, @Nullable String uri) {
+  static ServeConfig from(Settings values, List<ConfigProblem> problems, @Nullable String uri) {
     Settings file = values.read().put(APPLICATIONS, null);
     Map<String, Settings> entries = new LinkedHashMap<>();
     values.get(APPLICATIONS).forEach(entry -> entries.put(entry.marks().place().path(), entry));
-    Map<String, List<Problem>> wrong =
+    Map<String, List<ConfigProblem>> wrong =
         problems.stream()
             .filter(problem -> !problem.isWarning())
             .collect(groupingBy(ServeConfig::entry, LinkedHashMap::new, toList()));
-    List<Origin.Refused> refused = new ArrayList<>();
+    List<ConfigOrigin.RefusedEntry> refused = new ArrayList<>();
     wrong.forEach(
         (path, why) -> {
           Settings entry = entries.remove(path);
           String name = entry == null ? null : entry.find(ApplicationConfig.NAME);
-          refused.add(new Origin.Refused(name, why));
+          refused.add(new ConfigOrigin.RefusedEntry(name, why));
         });
     return new ServeConfig(
         file,
         entries.values().stream().map(entry -> ApplicationConfig.from(entry, file)).toList(),
         values.marks().place().folder(),
-        problems.stream().filter(Problem::isWarning).toList(),
-        new Origin(uri, values.gives(APPLICATIONS), refused),
+        problems.stream().filter(ConfigProblem::isWarning).toList(),
+        new ConfigOrigin(uri, values.gives(APPLICATIONS), refused),
         values.marks().place().source());
   }
 
   /**
    * Returns the path of the entry of {@code applications} that has this problem; empty for none.
    */
-  static String entry(Problem problem) {
+  static String entry(ConfigProblem problem) {
     Matcher matcher = ENTRY.matcher(problem.path());
     return matcher.lookingAt() ? matcher.group() : "";
   }
 
   /** Returns a copy with another value; null for the default. */
-  public <T> ServeConfig with(Key<T> key, @Nullable T value) {
+  public <T> ServeConfig with(ConfigKey<T> key, @Nullable T value) {
     return new ServeConfig(
         settings.with(key, value), applications, folder, warnings, origin, source);
   }

@@ -1,10 +1,10 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
-import dev.berth.config.keys.Place;
-import dev.berth.config.keys.Reach;
-import dev.berth.config.keys.Scalars;
+import dev.berth.config.keys.ChangeReach;
+import dev.berth.config.keys.ConfigKey;
+import dev.berth.config.keys.ParseContext;
 import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.YamlScalars;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
@@ -56,17 +56,17 @@ public final class SubmittedConfig {
       @Nullable String application,
       ServeConfig running,
       Function<String, @Nullable Path> jars) {
-    Place top = top(SENT, folder, jars);
+    ParseContext top = top(SENT, folder, jars);
     return application == null
         ? read(top, SENT, text, running)
         : readOne(top, SENT, text, application, running);
   }
 
-  private static Place top(String name, Path folder, Function<String, @Nullable Path> jars) {
-    return Place.top(name, folder, ServeConfig.SECTION::pathOf, false, jars);
+  private static ParseContext top(String name, Path folder, Function<String, @Nullable Path> jars) {
+    return ParseContext.top(name, folder, ServeConfig.SECTION::pathOf, false, jars);
   }
 
-  private static ServeConfig read(Place top, String name, String text, ServeConfig running) {
+  private static ServeConfig read(ParseContext top, String name, String text, ServeConfig running) {
     Settings values = ServeConfig.SECTION.read(compose(name, text), top);
     if (values != null && !values.gives(ServeConfig.APPLICATIONS)) {
       values.problem(ServeConfig.APPLICATIONS, "missing", "a list of mappings");
@@ -90,10 +90,10 @@ public final class SubmittedConfig {
   }
 
   private static ServeConfig readOne(
-      Place top, String name, String text, String application, ServeConfig running) {
+      ParseContext top, String name, String text, String application, ServeConfig running) {
     Node root = compose(name, text);
     String key = ApplicationConfig.NAME.name();
-    boolean unnamed = root instanceof MappingNode && Scalars.child(root, key) == null;
+    boolean unnamed = root instanceof MappingNode && YamlScalars.child(root, key) == null;
     Node named = // the section reports other node types
         unnamed
             ? new Overlay(top).apply(root, List.of(Setting.text(name, key, application)))
@@ -102,7 +102,9 @@ public final class SubmittedConfig {
     String given = values == null ? null : values.find(ApplicationConfig.NAME);
     if (values != null && given != null && !given.equals(application)) {
       values.problem(
-          ApplicationConfig.NAME, '"' + Scalars.shorten(given) + '"', application + ", or nothing");
+          ApplicationConfig.NAME,
+          '"' + YamlScalars.shorten(given) + '"',
+          application + ", or nothing");
     }
     return running(
         List.of(requireRight(values, top)),
@@ -113,15 +115,15 @@ public final class SubmittedConfig {
 
   private static Node compose(String name, String text) {
     int bytes = text.getBytes(StandardCharsets.UTF_8).length;
-    if (bytes > BoundedParser.MOST_BYTES) {
+    if (bytes > BoundedParser.MAX_BYTES) {
       throw BoundedParser.unreadable(
-          name, bytes + " bytes", "at most " + BoundedParser.MOST_BYTES + " bytes");
+          name, bytes + " bytes", "at most " + BoundedParser.MAX_BYTES + " bytes");
     }
     return BoundedParser.compose(name, text)
         .orElseThrow(() -> BoundedParser.unreadable(name, "empty", "a YAML or JSON document"));
   }
 
-  private static Settings requireRight(@Nullable Settings values, Place top) {
+  private static Settings requireRight(@Nullable Settings values, ParseContext top) {
     if (values == null || top.isWrong()) {
       throw new ConfigException(top.problems());
     }
@@ -133,7 +135,10 @@ public final class SubmittedConfig {
    * the instance's limits.
    */
   private static ServeConfig running(
-      List<Settings> applications, @Nullable Double capacity, ServeConfig running, Place top) {
+      List<Settings> applications,
+      @Nullable Double capacity,
+      ServeConfig running,
+      ParseContext top) {
     Settings file = running.settings();
     applications.forEach(each -> each.within(file).checkBounds());
     requireRight(file, top);
@@ -155,9 +160,9 @@ public final class SubmittedConfig {
     warnIfOther(ServeConfig.BERTH, values, running);
   }
 
-  private static void warnIfOther(Key<?> key, Settings given, Settings running) {
+  private static void warnIfOther(ConfigKey<?> key, Settings given, Settings running) {
     if (given.gives(key)
-        && key.reach() != Reach.NOTHING
+        && key.reach() != ChangeReach.NOTHING
         && !Objects.equals(given.find(key), running.find(key))) {
       given.marks().warn(key, "has no effect: set at the start of the instance", RESTART);
     }

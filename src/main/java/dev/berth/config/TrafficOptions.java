@@ -3,9 +3,9 @@ package dev.berth.config;
 import com.google.re2j.Pattern;
 import com.google.re2j.PatternSyntaxException;
 import dev.berth.api.DeploymentId;
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ChangeReach;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
-import dev.berth.config.keys.Reach;
 import dev.berth.config.keys.Schema;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
@@ -53,7 +53,7 @@ public final class TrafficOptions {
 
   private static Type<String> text(
       String expected, Predicate<String> fine, Map<String, Object> schema) {
-    return new Type.Only<>(Types.TEXT, fine, expected, "which is none", schema);
+    return new Type.RestrictedType<>(Types.TEXT, fine, expected, "which is none", schema);
   }
 
   private static boolean isExpression(String text) {
@@ -66,19 +66,19 @@ public final class TrafficOptions {
 
   // --- target of a rule ---
 
-  private static final Keys TO = new Keys(Reach.ROUTER);
+  private static final Keys TO = new Keys(ChangeReach.ROUTER);
 
-  public static final Key<String> APPLICATION =
+  public static final ConfigKey<String> APPLICATION =
       TO.optional("application", Types.NAME)
           .means("Owner of the deployment; the application itself unless in berth.endpoints.");
-  public static final Key<String> DEPLOYMENT =
+  public static final ConfigKey<String> DEPLOYMENT =
       TO.required("deployment", Types.NAME).means("Name of a deployment of the application.");
 
   // --- traffic ---
 
-  private static final Keys SIDE = new Keys(Reach.ROUTER);
+  private static final Keys SIDE = new Keys(ChangeReach.ROUTER);
 
-  public static final Key<Double> WEIGHT =
+  public static final ConfigKey<Double> WEIGHT =
       SIDE.required("weight", Types.number(0, 1_000_000))
           .means("Weight relative to the other deployments; 0: no requests.");
 
@@ -86,48 +86,48 @@ public final class TrafficOptions {
 
   // --- part of a request ---
 
-  private static final Keys PART = new Keys(Reach.ROUTER);
+  private static final Keys PART = new Keys(ChangeReach.ROUTER);
 
-  public static final Key<String> HEADER =
+  public static final ConfigKey<String> HEADER =
       PART.optional("header", NAME).means("Name of the header to match.");
-  public static final Key<String> COOKIE =
+  public static final ConfigKey<String> COOKIE =
       PART.optional("cookie", NAME).means("Name of the cookie to match.");
-  public static final Key<String> QUERY =
+  public static final ConfigKey<String> QUERY =
       PART.optional("query", Types.TEXT).means("Name of the query parameter to match.");
 
   // --- match ---
 
-  private static final Keys MATCH_ON = new Keys(Reach.ROUTER);
+  private static final Keys MATCH_ON = new Keys(ChangeReach.ROUTER);
 
-  public static final Key<String> METHOD =
+  public static final ConfigKey<String> METHOD =
       MATCH_ON.optional("method", NAME).means("HTTP method to match.");
-  public static final Key<String> EXACT =
+  public static final ConfigKey<String> EXACT =
       MATCH_ON.optional("exact", Types.TEXT).means("Exact value to match.");
-  public static final Key<String> PREFIX =
+  public static final ConfigKey<String> PREFIX =
       MATCH_ON.optional("prefix", Types.TEXT).means("Prefix of the value to match.");
-  public static final Key<String> REGEX =
+  public static final ConfigKey<String> REGEX =
       MATCH_ON
           .optional("regex", EXPRESSION)
           .means("Regular expression for the whole value, matched in linear time.");
 
   // --- shadow ---
 
-  private static final Keys COPY = new Keys(Reach.ROUTER);
+  private static final Keys COPY = new Keys(ChangeReach.ROUTER);
 
-  public static final Key<Double> FRACTION =
+  public static final ConfigKey<Double> FRACTION =
       COPY.key("fraction", Types.number(0, 1), 1.0).means("Share of requests to copy.");
-  public static final Key<Boolean> COMPARE =
+  public static final ConfigKey<Boolean> COMPARE =
       COPY.key("compare", Types.BOOL, false)
           .means("Whether its responses are compared with those of clients, and counted.");
-  public static final Key<Integer> MAX_BODY_BYTES =
+  public static final ConfigKey<Integer> MAX_BODY_BYTES =
       COPY.key("max_copied_bytes", Types.integer(0, 64 << 20, "bytes"), 64 << 10)
           .means("Largest copied body; requests with a larger or streamed body are not copied.");
 
   // --- shard_key ---
 
-  private static final Keys KEY = new Keys(Reach.ROUTER);
+  private static final Keys KEY = new Keys(ChangeReach.ROUTER);
 
-  public static final Key<Integer> KEY_PATH =
+  public static final ConfigKey<Integer> KEY_PATH =
       KEY.optional("path", Types.integer(1, 64, "")).means("Path segment, counted from 1.");
 
   private static final Section SHARD_KEY_SECTION =
@@ -137,14 +137,14 @@ public final class TrafficOptions {
 
   // --- a route ---
 
-  private static final Keys KEYS = new Keys(Reach.ROUTER);
+  private static final Keys KEYS = new Keys(ChangeReach.ROUTER);
 
-  public static final Key<List<Settings>> TRAFFIC =
+  public static final ConfigKey<List<Settings>> TRAFFIC =
       KEYS.key("traffic", Types.list(SIDE_SECTION), List.of())
           .means(
               "Deployments that serve the requests, by weight. By default, the ingress deployment"
                   + " of an application; an endpoint parks its requests.");
-  public static final Key<List<Settings>> MATCH =
+  public static final ConfigKey<List<Settings>> MATCH =
       KEYS.key(
               "match",
               Types.list(
@@ -156,10 +156,10 @@ public final class TrafficOptions {
           .means(
               "Rules that send requests to a deployment regardless of weights; the first match"
                   + " applies. Without exact, prefix and regex, the value must only be present.");
-  public static final Key<List<Settings>> SHADOW =
+  public static final ConfigKey<List<Settings>> SHADOW =
       KEYS.key("shadow", Types.list(COPY.section().and(TO.section())), List.of())
           .means("Deployments that get copies of requests; their responses are discarded.");
-  public static final Key<Settings> SHARD_KEY =
+  public static final ConfigKey<Settings> SHARD_KEY =
       KEYS.optional("shard_key", SHARD_KEY_SECTION)
           .fallback(none -> SHARD_KEY_SECTION.empty(), "{header: X-Serve-Shard-Key}")
           .means(
@@ -168,18 +168,18 @@ public final class TrafficOptions {
 
   static final Section SECTION = KEYS.section();
 
-  private static final List<Key<List<Settings>>> NAMING = List.of(TRAFFIC, MATCH, SHADOW);
+  private static final List<ConfigKey<List<Settings>>> NAMING = List.of(TRAFFIC, MATCH, SHADOW);
 
   // --- berth.endpoints ---
 
-  private static final Keys ENDPOINT = new Keys(Reach.ROUTER);
+  private static final Keys ENDPOINT = new Keys(ChangeReach.ROUTER);
 
-  public static final Key<String> ROUTE_PREFIX =
+  public static final ConfigKey<String> ROUTE_PREFIX =
       ENDPOINT
           .required("route_prefix", Types.ROUTE_PREFIX)
           .means("Path prefix of the endpoint; unique, also among applications.");
 
-  public static final Key<Duration> QUEUE_TIMEOUT_S =
+  public static final ConfigKey<Duration> QUEUE_TIMEOUT_S =
       ENDPOINT
           .key("queue_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
           .means("Maximum wait of a request while no deployment of its traffic exists.");
@@ -212,7 +212,7 @@ public final class TrafficOptions {
    */
   public static Map<String, DeploymentId> named(Settings route, String application) {
     Map<String, DeploymentId> named = new LinkedHashMap<>();
-    for (Key<List<Settings>> key : NAMING) {
+    for (ConfigKey<List<Settings>> key : NAMING) {
       List<Settings> all = route.all(key);
       for (int i = 0; i < all.size(); i++) {
         named.put(key + "[" + i + "]." + DEPLOYMENT, id(all.get(i), application));
@@ -256,7 +256,7 @@ public final class TrafficOptions {
   /** Returns an endpoint with only those deployments that match a predicate. */
   public static Settings only(Settings endpoint, Predicate<DeploymentId> fits) {
     Settings some = endpoint;
-    for (Key<List<Settings>> key : NAMING) {
+    for (ConfigKey<List<Settings>> key : NAMING) {
       some =
           some.put(
               key, endpoint.all(key).stream().filter(each -> fits.test(id(each, ""))).toList());
@@ -271,20 +271,20 @@ public final class TrafficOptions {
 
   // --- rules ---
 
-  private static void requireOne(Settings values, Key<?>... of) {
+  private static void requireOne(Settings values, ConfigKey<?>... of) {
     if (Stream.of(of).noneMatch(values::gives)) {
       values.problem(of[0], "missing", oneOf(of));
     }
     requireNoMore(values, of);
   }
 
-  private static void requireNoMore(Settings values, Key<?>... of) {
-    List<Key<?>> given = Stream.of(of).filter(values::gives).toList();
+  private static void requireNoMore(Settings values, ConfigKey<?>... of) {
+    List<ConfigKey<?>> given = Stream.of(of).filter(values::gives).toList();
     given.stream().skip(1).forEach(each -> values.problem(each, "with " + given.get(0), oneOf(of)));
   }
 
-  private static String oneOf(Key<?>... of) {
-    return Stream.of(of).map(Key::name).collect(Collectors.joining(", ", "one of ", ""));
+  private static String oneOf(ConfigKey<?>... of) {
+    return Stream.of(of).map(ConfigKey::name).collect(Collectors.joining(", ", "one of ", ""));
   }
 
   private static void checkMatch(Settings values) {

@@ -2,7 +2,7 @@ package dev.berth.desired;
 
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.desired.EntryReader.EntryReadResult;
 import dev.berth.desired.ServeControl.CommandDecision;
 import dev.berth.desired.ServeControl.StateCommand;
@@ -96,7 +96,7 @@ record CommandCommitter(
     } catch (ConfigException refused) {
       throw new CommandRejectedException(
           CommandRejectionReason.INVALID,
-          refused.problems().stream().map(Problem::toString).toList());
+          refused.problems().stream().map(ConfigProblem::toString).toList());
     } catch (CommitOutcomeUnknownException late) {
       LOG.error("state: command: outcome unknown: {}", late.getMessage());
       throw new CommandRejectedException(

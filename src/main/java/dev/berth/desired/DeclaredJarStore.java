@@ -49,7 +49,7 @@ final class DeclaredJarStore extends JarRepository {
     if (directory != null) {
       keepIn(directory);
       if (!log.isKept()) {
-        outlast(needed());
+        persist(needed());
       }
     }
   }
@@ -145,7 +145,7 @@ final class DeclaredJarStore extends JarRepository {
 
   /** Removes the oldest earlier revision. The log records the removal before any jar is deleted. */
   @Override
-  protected boolean letGo() {
+  protected boolean releaseNeededJars() {
     Long oldest = log.state().history.oldest();
     if (oldest == null) {
       return false;

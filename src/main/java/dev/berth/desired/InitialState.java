@@ -5,9 +5,9 @@ import dev.berth.code.StartFailedException;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ClusterOptions;
 import dev.berth.config.ConfigException;
-import dev.berth.config.Declare;
+import dev.berth.config.ConfigOrigin;
+import dev.berth.config.DeclareMode;
 import dev.berth.config.InstanceOptions;
-import dev.berth.config.Origin;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.DeclaredApplication;
@@ -155,12 +155,13 @@ final class InitialState {
 
   /** Declares the file by the {@link StartupMerge}; all other persisted applications stay. */
   private void decide(Supplier<List<FirstCaller>> callers) throws IOException {
-    Origin origin = reader.file().origin();
+    ConfigOrigin origin = reader.file().origin();
     DesiredState state = log.state();
     boolean nothingKept = state.applications().isEmpty();
     String never = whyNever(state, callers);
-    Declare mode = never == null ? reader.file().get(InstanceOptions.DECLARE) : Declare.NEVER;
-    boolean strict = nothingKept && mode != Declare.NEVER; // errors fail the start itself
+    DeclareMode mode =
+        never == null ? reader.file().get(InstanceOptions.DECLARE) : DeclareMode.NEVER;
+    boolean strict = nothingKept && mode != DeclareMode.NEVER; // errors fail the start itself
     if (strict && !origin.refused().isEmpty()) {
       throw new ConfigException(
           origin.refused().stream().flatMap(each -> each.problems().stream()).toList());
@@ -170,7 +171,7 @@ final class InitialState {
     for (ApplicationConfig each : reader.file().applications()) {
       take(each, strict, this::identifyOrKeep, rules);
     }
-    if (mode == Declare.NEVER) {
+    if (mode == DeclareMode.NEVER) {
       LOG.info("state: file not declared: {}", never == null ? "berth.declare is never" : never);
     } else {
       declare(rules, strict);

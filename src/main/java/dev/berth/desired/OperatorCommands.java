@@ -2,7 +2,7 @@ package dev.berth.desired;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
-import dev.berth.config.Origin;
+import dev.berth.config.ConfigOrigin;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.SubmittedConfig;
 import dev.berth.controller.ControllerEvent;
@@ -132,10 +132,11 @@ record OperatorCommands(
           "revision: %s (expected: %s, since another command declared a change meanwhile)",
           what.revision(), state.head.revision());
     }
-    if (from != null && (from.length() > Origin.MOST_CHARS || !from.startsWith("file://"))) {
+    if (from != null
+        && (from.length() > ConfigOrigin.MAX_URI_CHARS || !from.startsWith("file://"))) {
       throw invalid(
           "%s: %s (expected: file://HOST/PATH, at most %s characters)",
-          FILE, from.substring(0, Math.min(80, from.length())), Origin.MOST_CHARS);
+          FILE, from.substring(0, Math.min(80, from.length())), ConfigOrigin.MAX_URI_CHARS);
     }
     ServeConfig file = reader.file();
     DeclaredJarStore jars = reader.jars();

@@ -5,7 +5,7 @@ import dev.berth.config.ConfigException;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.TrafficOptions;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Settings;
 import dev.berth.view.ControllerCommands.DeployRequest;
 import java.util.ArrayList;
@@ -34,7 +34,7 @@ record RouteRules(ServeConfig file) {
   void requireFree(
       DesiredState state, List<ApplicationConfig> named, DeployRequest what, @Nullable String by) {
     Set<String> names = named.stream().map(ApplicationConfig::name).collect(Collectors.toSet());
-    List<Problem> problems = new ArrayList<>();
+    List<ConfigProblem> problems = new ArrayList<>();
     for (ApplicationConfig each : named) {
       String prefix = each.routePrefix();
       String other = state.other(prefix, each.name());

@@ -1,7 +1,7 @@
 package dev.berth.desired;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.code.Jar;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ApplicationConfig;
@@ -41,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  * replaced here, the controller receives the events, and the command returns its result. A command
  * that cannot be committed changes nothing. Confined to the control loop.
  */
-public final class ServeControl implements Builds.Sources {
+public final class ServeControl implements BuildCache.BuildInputsLookup {
   /** Maximum of {@link #historyChars}; beyond it the oldest revisions are removed. */
   public static final long MAX_HISTORY_CHARS = RevisionHistory.MAX_CHARS;
 
@@ -210,7 +210,7 @@ public final class ServeControl implements Builds.Sources {
   // --- calls of other parts of the instance ---
 
   @Override
-  public Builds.@Nullable Source find(String application, long revision) {
+  public BuildCache.@Nullable BuildInputs find(String application, long revision) {
     DesiredApplication wanted = state.find(application);
     long current = wanted != null ? wanted.revision() : refused.containsKey(application) ? 0 : -1;
     if (current != revision) {
@@ -226,7 +226,7 @@ public final class ServeControl implements Builds.Sources {
     }
     Head head = state.head;
     ServeConfig around = reader.file().with(ServeConfig.TARGET_CAPACITY, head.targetCapacity());
-    return new Builds.Source(entry.config(), around, head.rises());
+    return new BuildCache.BuildInputs(entry.config(), around, head.rises());
   }
 
   /** Records a new state of an application, which decides about its rollback and its retries. */

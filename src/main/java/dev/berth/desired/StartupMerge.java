@@ -1,8 +1,8 @@
 package dev.berth.desired;
 
-import dev.berth.config.Declare;
-import dev.berth.config.Origin;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.ConfigOrigin;
+import dev.berth.config.DeclareMode;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.desired.DesiredApplication.ApplicationSpec;
 import dev.berth.desired.DesiredChange.Head;
 import java.net.URI;
@@ -72,7 +72,7 @@ final class StartupMerge {
   private static final String CAPACITY = "target_capacity";
 
   private final DesiredState kept;
-  private final Declare mode;
+  private final DeclareMode mode;
   private final @Nullable String uri; // of the file
   private final boolean deletes; // whether the file lists all applications
   private final @Nullable Double capacity; // in the file
@@ -90,19 +90,20 @@ final class StartupMerge {
 
   /**
    * @param kept persisted state; not modified
-   * @param mode of the rules; not {@link Declare#NEVER}
+   * @param mode of the rules; not {@link DeclareMode#NEVER}
    * @param origin origin of the file, with its invalid entries, which are refused
    * @param capacity target capacity in the file; null when absent
    */
-  StartupMerge(DesiredState kept, Declare mode, Origin origin, @Nullable Double capacity) {
+  StartupMerge(
+      DesiredState kept, DeclareMode mode, ConfigOrigin origin, @Nullable Double capacity) {
     this.kept = kept;
     this.mode = mode;
     this.uri = origin.uri();
     this.capacity = capacity;
     boolean named = true;
-    for (Origin.Refused each : origin.refused()) {
+    for (ConfigOrigin.RefusedEntry each : origin.refused()) {
       String why =
-          each.problems().stream().map(Problem::toString).collect(Collectors.joining("; "));
+          each.problems().stream().map(ConfigProblem::toString).collect(Collectors.joining("; "));
       if (each.name() != null) {
         refuse(each.name(), why);
       } else { // it may be any application, so none counts as missing
@@ -138,14 +139,14 @@ final class StartupMerge {
    * @param wanted digest or value in the state; null when absent
    */
   private record MergeItem(@Nullable String says, @Nullable String wanted, LastApplied applied) {
-    MergeRule row(Declare mode) {
+    MergeRule row(DeclareMode mode) {
       String start = applied.start();
       if (says == null) {
         return start == null || wanted == null
             ? MergeRule.UNCHANGED
             : applied.isLastOf(LastApplied.START) ? MergeRule.DROPPED : MergeRule.KEPT;
       }
-      if (mode == Declare.ALL) {
+      if (mode == DeclareMode.ALL) {
         return wanted == null || wanted.equals(says) ? MergeRule.FILE_MOVED : MergeRule.BOTH_MOVED;
       }
       if (says.equals(start) || says.equals(wanted) || says.equals(applied.last())) {
@@ -262,7 +263,7 @@ final class StartupMerge {
     tell(
         row,
         "application " + name,
-        mode == Declare.ALL ? "berth.declare is all" : "the file changed",
+        mode == DeclareMode.ALL ? "berth.declare is all" : "the file changed",
         "berth deploy %s --app %s restores it".formatted(file, name),
         there == null ? "its deletion" : revision(there),
         there == null ? "another delete deletes it again" : back(there),

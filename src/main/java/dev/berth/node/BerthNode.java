@@ -167,7 +167,7 @@ public final class BerthNode {
   }
 
   private boolean isWorker() {
-    return cluster != null && cluster.role() == ClusterConfig.Role.WORKER;
+    return cluster != null && cluster.role() == ClusterConfig.ClusterRole.WORKER;
   }
 
   /** Returns the log of the desired state; null on a worker. */

@@ -31,7 +31,7 @@ record ClusterIdentity(ClusterConfig config, LinkTls tls) {
 
   /** Reads the TLS files. Fails when a file is unreadable, or belongs to another node. */
   static Future<@Nullable ClusterIdentity> read(Vertx vertx, ClusterConfig config) {
-    ClusterConfig.Tls files = config.tls();
+    ClusterConfig.ClusterTls files = config.tls();
     Future<LinkTls> tls =
         files == null
             ? Future.succeededFuture(LinkTls.insecure())
@@ -77,7 +77,7 @@ record ClusterIdentity(ClusterConfig config, LinkTls tls) {
   /** Returns the options of a control node's log. */
   static ConsensusEngine.ConsensusOptions consensus(
       ServeConfig file, ClusterConfig config, Identity identity) {
-    ClusterConfig.Tls files = config.tls();
+    ClusterConfig.ClusterTls files = config.tls();
     return new ConsensusEngine.ConsensusOptions(
         file.get(InstanceOptions.STATE_DIR),
         config.name(),

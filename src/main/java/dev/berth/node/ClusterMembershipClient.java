@@ -19,7 +19,7 @@ import dev.berth.cluster.membership.Member.MemberState;
 import dev.berth.cluster.membership.MemberList;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.ClusterConfig;
-import dev.berth.config.ClusterConfig.ControlNode;
+import dev.berth.config.ClusterConfig.ControlNodeAddress;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricSeries;
 import dev.berth.node.loops.EventLoops;
@@ -135,7 +135,7 @@ final class ClusterMembershipClient implements LinkListener {
                     new NodeInfo(
                         config.node(),
                         process(),
-                        config.role() == ClusterConfig.Role.CONTROL,
+                        config.role() == ClusterConfig.ClusterRole.CONTROL,
                         config.zone(),
                         config.labels(),
                         config.advertise(),
@@ -151,7 +151,7 @@ final class ClusterMembershipClient implements LinkListener {
   // --- the control link ---
 
   Set<String> controlNodes() {
-    return config.control().stream().map(ControlNode::name).collect(toSet());
+    return config.control().stream().map(ControlNodeAddress::name).collect(toSet());
   }
 
   /**
@@ -210,7 +210,7 @@ final class ClusterMembershipClient implements LinkListener {
    * waits at most {@code GOODBYE_WAIT}.
    */
   private void drain(InstanceRuntime host, Future<Void> emptied, Duration grace) {
-    boolean led = config.role() == ClusterConfig.Role.CONTROL || hasController;
+    boolean led = config.role() == ClusterConfig.ClusterRole.CONTROL || hasController;
     Duration rest = led || grace.compareTo(GOODBYE_WAIT) <= 0 ? grace : GOODBYE_WAIT;
     if (isAlone() || rest.isNegative()) {
       host.replicas.stopAll();

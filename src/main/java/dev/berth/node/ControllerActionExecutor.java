@@ -1,8 +1,8 @@
 package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.code.Builds;
-import dev.berth.code.Policies;
+import dev.berth.code.BuildCache;
+import dev.berth.code.PolicyInvoker;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.LoggingOptions;
 import dev.berth.config.keys.Settings;
@@ -57,7 +57,7 @@ record ControllerActionExecutor(
    */
   static ControllerActionExecutor ofInstance(
       EpochGate gate,
-      Builds builds,
+      BuildCache builds,
       InstanceReplicas replicas,
       InstanceRouters deployments,
       RouteRegistry routes,
@@ -102,7 +102,7 @@ record ControllerActionExecutor(
   static ControllerActionExecutor ofController(
       EpochGate gate,
       TransitionLog transitions,
-      Policies policies,
+      PolicyInvoker policies,
       Supplier<RoutingPublisher> routing,
       ServeControl serve,
       Consumer<Command> instances) {
@@ -116,9 +116,9 @@ record ControllerActionExecutor(
         .on(AnnounceReplica.class, transitions::announce)
         .on(Rescale.class, transitions::rescaled)
         .on(Rescale.class, rescale -> serve.autoscaled(rescale.deployment(), rescale.now()))
-        .on(AskPolicy.class, policies::ask)
+        .on(AskPolicy.class, policies::invoke)
         .on(Forget.class, forget -> routing.get().forget(forget.deployment()))
-        .on(Forget.class, forget -> policies.forget(forget.deployment()));
+        .on(Forget.class, forget -> policies.interrupt(forget.deployment()));
   }
 
   /** Adds a step for a type of action, after the existing steps of this type. */

@@ -1,9 +1,9 @@
 package dev.berth.node;
 
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.FirstCaller;
 import dev.berth.desired.ServeControl;
@@ -30,7 +30,7 @@ final class InitialApplications {
   private static final Logger LOG = LoggerFactory.getLogger(InitialApplications.class);
 
   private final Future<Void> opened;
-  private final List<Builds.Reading> loads = new ArrayList<>();
+  private final List<BuildCache.PendingLoad> loads = new ArrayList<>();
   List<String> awaited = List.of(); // names from the file; set before opened completes
 
   /** Creates the empty set of a worker. */
@@ -62,7 +62,7 @@ final class InitialApplications {
             all.stream()
                 .map(each -> serve.find(each.name(), each.revision()))
                 .filter(Objects::nonNull) // null if unreadable; the build reports the cause
-                .forEach(source -> loads.add(Builds.read(threads, source)));
+                .forEach(source -> loads.add(BuildCache.read(threads, source)));
             promise.complete();
           } catch (Throwable thrown) { // any error must end the wait of the start
             promise.tryFail(thrown);
@@ -74,7 +74,8 @@ final class InitialApplications {
   Future<Void> read() {
     return opened
         .<Void>compose(
-            open -> Future.join(loads.stream().map(Builds.Reading::read).toList()).mapEmpty())
+            open ->
+                Future.join(loads.stream().map(BuildCache.PendingLoad::read).toList()).mapEmpty())
         .otherwiseEmpty();
   }
 
@@ -86,9 +87,9 @@ final class InitialApplications {
     if (awaited.isEmpty()) {
       return null; // stored applications ran before; their status shows a failure
     }
-    List<Problem> problems = new ArrayList<>();
+    List<ConfigProblem> problems = new ArrayList<>();
     Throwable first = null;
-    for (Builds.Reading load : loads) {
+    for (BuildCache.PendingLoad load : loads) {
       Throwable cause = load.read().cause();
       if (cause instanceof ConfigException refused) {
         problems.addAll(refused.problems());
@@ -107,7 +108,7 @@ final class InitialApplications {
   }
 
   /** Passes the code to {@code builds}, which uses it for the first build of each application. */
-  void handTo(Builds builds) {
+  void handTo(BuildCache builds) {
     loads.forEach(builds::readEarly);
     loads.clear();
   }

@@ -2,11 +2,11 @@ package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.spi.ReplicaRanker;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.RouterOptions;
-import dev.berth.config.RouterOptions.Choice;
+import dev.berth.config.RouterOptions.RankerChoice;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.protocol.UserFailure;
 import dev.berth.protocol.port.LoopExecutor;
@@ -39,17 +39,17 @@ public final class InstanceRankers {
    *
    * @param build build that has the class of a user's ranker; else empty
    */
-  private record RequestedRanker(Choice choice, String build) {}
+  private record RequestedRanker(RankerChoice choice, String build) {}
 
   private final HookThreads threads;
   private final LoopExecutor control;
-  private final Builds builds;
+  private final BuildCache builds;
   private final LongSupplier nanoClock;
   private final Map<DeploymentId, RequestedRanker> wanted = new HashMap<>();
   private final Map<DeploymentId, LoadedApplication> ranking = new HashMap<>(); // code in use
 
   public InstanceRankers(
-      HookThreads threads, LoopExecutor control, Builds builds, LongSupplier nanoClock) {
+      HookThreads threads, LoopExecutor control, BuildCache builds, LongSupplier nanoClock) {
     this.threads = threads;
     this.control = control;
     this.builds = builds;
@@ -58,11 +58,12 @@ public final class InstanceRankers {
 
   /** Sets the ranker that a deployment requests, if its router has another one. */
   void choose(DeploymentRouter router, DeploymentTarget target) {
-    Choice choice =
+    RankerChoice choice =
         RouterOptions.choice(target.settings().find(DeploymentConfig.REQUEST_ROUTER_CONFIG));
     boolean own = choice.className() != null;
     RequestedRanker next = new RequestedRanker(choice, own ? target.build() : "");
-    if (next.equals(wanted.getOrDefault(target.id(), new RequestedRanker(Choice.USUAL, "")))) {
+    if (next.equals(
+        wanted.getOrDefault(target.id(), new RequestedRanker(RankerChoice.USUAL, "")))) {
       return;
     }
     wanted.put(target.id(), next);
@@ -88,7 +89,7 @@ public final class InstanceRankers {
     }
   }
 
-  private ReplicaRanker createRanker(Choice choice) {
+  private ReplicaRanker createRanker(RankerChoice choice) {
     LocalityTiers tiers =
         new LocalityTiers(
             choice.isOn("prefer_local_loop"),

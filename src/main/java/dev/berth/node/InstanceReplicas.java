@@ -2,11 +2,11 @@ package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.DeploymentConfig;
-import dev.berth.config.Spread;
+import dev.berth.config.HandlerSpread;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.Remember;
@@ -77,7 +77,7 @@ public class InstanceReplicas implements ReplicaListener {
 
   private final DataPlane plane;
   private final InstanceRouters routers;
-  private final Builds builds;
+  private final BuildCache builds;
   private final Function<Replica, MeterRegistration> shown;
   private final LoopExecutor control;
   private final LongSupplier epochs;
@@ -102,7 +102,7 @@ public class InstanceReplicas implements ReplicaListener {
   public InstanceReplicas(
       DataPlane plane,
       InstanceRouters routers,
-      Builds builds,
+      BuildCache builds,
       Function<Replica, MeterRegistration> shown,
       LoopExecutor control,
       LongSupplier epochs,
@@ -195,7 +195,7 @@ public class InstanceReplicas implements ReplicaListener {
   }
 
   static boolean isSpread(DeploymentTarget target) {
-    return target.settings().get(DeploymentConfig.SPREAD) == Spread.EVENT_LOOPS;
+    return target.settings().get(DeploymentConfig.SPREAD) == HandlerSpread.EVENT_LOOPS;
   }
 
   private ReplicaSpec spec(String replicaId, DeploymentTarget target, LoadedApplication code) {

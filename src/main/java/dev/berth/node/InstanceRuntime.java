@@ -1,7 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
 import dev.berth.code.RetainedLoaders;
 import dev.berth.config.DeploymentConfig;
@@ -69,7 +69,7 @@ final class InstanceRuntime {
   private final InstanceContext on;
   private final MetricsPusher pusher;
   private final Function<Settings, @Nullable LogEncoding> accessEncoding;
-  final Builds builds;
+  final BuildCache builds;
   final RetainedLoaders retained;
   final InstanceRouters deployments;
   final InstanceReplicas replicas;
@@ -99,7 +99,7 @@ final class InstanceRuntime {
             on.identity.nanoClock(),
             Math.max(
                 MIN_REMEMBERED_NANOS, on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos()));
-    builds = new Builds(on.threads, control, role, role::tell, code -> gone(code, role));
+    builds = new BuildCache(on.threads, control, role, role::tell, code -> gone(code, role));
     deployments =
         new InstanceRouters(
             requests.routers,
@@ -181,7 +181,7 @@ final class InstanceRuntime {
 
   private void gone(LoadedApplication code, NodeRole role) {
     deployments.forgetUnwanted(code);
-    retained.closed(code.name(), code.classLoader());
+    retained.onBuildClosed(code.name(), code.classLoader());
     if (builds.names().stream().noneMatch(each -> each.startsWith(code.name() + "/"))) {
       on.loops.forget(code.name());
     }

@@ -24,7 +24,7 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.LogRingOptions;
 import dev.berth.config.LoggingOptions;
-import dev.berth.config.MessageCarrier;
+import dev.berth.config.MessageTransport;
 import dev.berth.config.MetricsOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
@@ -128,7 +128,7 @@ final class InstanceWiring {
             identity.wallClock().instant());
     logRing.show(meters);
     endLog = on.log().to(logRing::add);
-    boolean direct = config.get(InstanceOptions.MESSAGES) == MessageCarrier.DIRECT;
+    boolean direct = config.get(InstanceOptions.MESSAGES) == MessageTransport.DIRECT;
     mailboxes = direct ? new InstanceBus() : null;
     side =
         on.cluster() == null || mailboxes == null
@@ -278,7 +278,7 @@ final class InstanceWiring {
             () -> {
               reservations.sweep();
               on.threads().look();
-              host.retained.look();
+              host.retained.checkUnloaded();
               carriers.look();
             });
     meters.addCounter("berth_audits_failed", () -> upkeep.mismatches);

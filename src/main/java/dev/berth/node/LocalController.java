@@ -4,9 +4,9 @@ import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.JarRoutes;
 import dev.berth.api.DeploymentId;
 import dev.berth.cluster.http.BuildRoutes;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
-import dev.berth.code.Policies;
+import dev.berth.code.PolicyInvoker;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.InstanceOptions;
@@ -110,7 +110,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
   private final InstanceRuntime host;
   private final ControllerRoleParts parts;
   private final RandomGenerator random;
-  private final Policies policies;
+  private final PolicyInvoker policies;
   private final TransitionLog transitions = new TransitionLog();
   private final ScalingWatch scaling;
   private final ControllerActionExecutor actions;
@@ -133,7 +133,8 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
     Identity identity = on.identity();
     random = identity.seeded();
     publisher = publisher(0);
-    policies = new Policies(on.threads(), control, host.builds, this::tell, identity.nanoClock());
+    policies =
+        new PolicyInvoker(on.threads(), control, host.builds, this::tell, identity.nanoClock());
     actions =
         ControllerActionExecutor.ofController(
                 host.actions.gate(), transitions, policies, () -> publisher, serve, this::command)
@@ -203,7 +204,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
 
   @Override
   public void onCodeUnused(LoadedApplication code) {
-    policies.gone(code);
+    policies.onBuildClosed(code);
     serve.removeUnusedJars();
   }
 
@@ -389,7 +390,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
   }
 
   @Override
-  public Builds.@Nullable Source find(String application, long revision) {
+  public BuildCache.@Nullable BuildInputs find(String application, long revision) {
     return serve.find(application, revision);
   }
 

@@ -1,7 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.admin.AdminRoutes;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.node.InstanceRuntime.InstanceContext;
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * alone, or commands a cluster from it, or is on another node. Each role creates the host that it
  * commands. Confined to the control loop, unless a method states otherwise.
  */
-interface NodeRole extends Builds.Sources {
+interface NodeRole extends BuildCache.BuildInputsLookup {
 
   /** Creates the role of an instance from its parts. */
   @FunctionalInterface

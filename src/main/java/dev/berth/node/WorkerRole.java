@@ -18,7 +18,7 @@ import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.Member.MemberState;
 import dev.berth.cluster.membership.MemberList;
 import dev.berth.cluster.membership.NodeInfo;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
 import dev.berth.config.InstanceOptions;
 import dev.berth.controller.ControllerAction.Command;
@@ -111,13 +111,14 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
   // --- code from the controller ---
 
   @Override
-  public Builds.@Nullable Source find(String application, long revision) {
+  public BuildCache.@Nullable BuildInputs find(String application, long revision) {
     return null;
   }
 
   @Override
-  public Future<Builds.Source> elsewhere(String application, String build) {
-    return code.source(application, build).map(found -> new Builds.Source(found, on.config()));
+  public Future<BuildCache.BuildInputs> elsewhere(String application, String build) {
+    return code.source(application, build)
+        .map(found -> new BuildCache.BuildInputs(found, on.config()));
   }
 
   // --- messages to the controller ---

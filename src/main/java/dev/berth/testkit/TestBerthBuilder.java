@@ -5,7 +5,7 @@ import dev.berth.api.Deployment;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
@@ -122,7 +122,7 @@ public final class TestBerthBuilder {
     } catch (ConfigException wrong) {
       throw new IllegalArgumentException(
           wrong.problems().stream()
-              .map(Problem::message)
+              .map(ConfigProblem::message)
               .collect(Collectors.joining("\n  ", "settings:\n  ", "")),
           wrong);
     }

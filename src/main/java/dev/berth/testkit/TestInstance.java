@@ -1,9 +1,9 @@
 package dev.berth.testkit;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
-import dev.berth.code.Policies;
+import dev.berth.code.PolicyInvoker;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
@@ -71,14 +71,14 @@ final class TestInstance {
   final TestBus bus = new TestBus(NODE);
   final ThrownByHandlers thrown = new ThrownByHandlers();
   final DataPlane plane;
-  final Builds builds;
+  final BuildCache builds;
   final InstanceRouters deployments;
   final InstanceReplicas replicas;
   private final List<TestLoops.Loop> serving = new ArrayList<>();
   private final TestLoops.Loop control;
   private final Epoch epoch = new Epoch(0, 1, NODE);
   private final Controller controller;
-  private final Policies policies;
+  private final PolicyInvoker policies;
   private final MetricsPusher pusher;
   private final long sampleNanos;
   private final Set<String> started = new HashSet<>(); // ids of replicas
@@ -135,7 +135,7 @@ final class TestInstance {
         new MetricsPusher(NODE, 1, rhythm, rhythm, MetricsPusher.DEFAULT_MAX_REPORT_BYTES, time);
     pusher.onSignal(() -> control.execute(() -> push(pusher.signalBatch())));
     builds =
-        new Builds(
+        new BuildCache(
             threads,
             control,
             (application, revision) -> null, // the test supplies all builds
@@ -147,7 +147,7 @@ final class TestInstance {
             new InstanceRankers(threads, control, builds, time),
             options.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos(),
             this::show);
-    policies = new Policies(threads, control, builds, this::tell, time);
+    policies = new PolicyInvoker(threads, control, builds, this::tell, time);
     replicas =
         new InstanceReplicas(
             plane,
@@ -223,7 +223,7 @@ final class TestInstance {
       places.merge(
           rescale.deployment(), Math.max(0, rescale.decision().replicas() - from), Integer::sum);
     } else if (action instanceof ControllerAction.AskPolicy ask) {
-      policies.ask(ask);
+      policies.invoke(ask);
     } else if (action instanceof ControllerAction.Forget forget) {
       deployments.forget(forget.deployment());
     }
@@ -281,8 +281,10 @@ final class TestInstance {
 
   /** Starts an application's replicas; later tasks report the results. */
   void declare(LoadedApplication application) {
-    Builds.Read read = new Builds.Read(application, application.built());
-    Builds.Reading reading = new Builds.Reading(application.config(), Future.succeededFuture(read));
+    BuildCache.LoadedRevision read =
+        new BuildCache.LoadedRevision(application, application.built());
+    BuildCache.PendingLoad reading =
+        new BuildCache.PendingLoad(application.config(), Future.succeededFuture(read));
     control.execute(() -> builds.readEarly(reading));
     tell(
         new ControllerEvent.Declared(

@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.cluster.CertificateNames;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ClusterConfig;
+import dev.berth.config.ClusterConfig.ClusterRole;
+import dev.berth.config.ClusterConfig.ClusterTls;
 import dev.berth.config.ClusterConfig.JoinAddress;
-import dev.berth.config.ClusterConfig.Role;
-import dev.berth.config.ClusterConfig.Tls;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
@@ -97,7 +97,8 @@ class ClusterInitIT {
       ServeConfig file = read("trial/" + name + ".yaml");
       ClusterConfig node = file.cluster();
       assertThat(node.node()).isEqualTo(name);
-      assertThat(node.role()).isEqualTo(name.equals("n1") ? Role.CONTROL : Role.WORKER);
+      assertThat(node.role())
+          .isEqualTo(name.equals("n1") ? ClusterRole.CONTROL : ClusterRole.WORKER);
       assertThat(node.join()).containsExactly(new JoinAddress("127.0.0.1", 7420, false));
       assertThat(file.get(InstanceOptions.STATE_DIR)).isEqualTo(trial.resolve(name + "-state"));
       assertThat(CertificateNames.refusal(node, Instant.now())).isNull();
@@ -118,7 +119,7 @@ class ClusterInitIT {
     assertOnlyMine(trial.resolve("ca-key.pem"));
 
     init("other", "--nodes", "1");
-    Tls here = node("trial/n1.yaml").tls();
+    ClusterTls here = node("trial/n1.yaml").tls();
     assertThat(connect(here, node("trial/n2.yaml").tls())).contains("n2").doesNotContain("n1");
     assertThatThrownBy(() -> connect(here, node("other/n1.yaml").tls())).isNotNull();
     assertThatThrownBy(() -> connect(node("other/n1.yaml").tls(), here)).isNotNull();
@@ -146,8 +147,8 @@ class ClusterInitIT {
     assertThat(CertificateNames.refusal(third, Instant.now())).isNull();
     Set<String> names = connect(node("shared/n1.yaml").tls(), third.tls());
     assertThat(names).containsExactly("berth.example", "worker.acme");
-    assertThat(CertificateNames.refusal(names, "acme", "n99", Role.WORKER)).isNull();
-    assertThat(CertificateNames.refusal(names, "acme", "n1", Role.CONTROL)).isNotNull();
+    assertThat(CertificateNames.refusal(names, "acme", "n99", ClusterRole.WORKER)).isNull();
+    assertThat(CertificateNames.refusal(names, "acme", "n1", ClusterRole.CONTROL)).isNotNull();
   }
 
   private static void assertOnlyMine(Path key) throws Exception {
@@ -157,7 +158,7 @@ class ClusterInitIT {
   }
 
   /** As the consensus engine reads them: through OpenSSL where there is one. */
-  private static void assertThatNettyTakes(Tls tls) throws Exception {
+  private static void assertThatNettyTakes(ClusterTls tls) throws Exception {
     assertThat(
             SslContextBuilder.forServer(tls.certFile().toFile(), tls.keyFile().toFile())
                 .trustManager(tls.caFile().toFile())
@@ -167,7 +168,7 @@ class ClusterInitIT {
   }
 
   /** Lets one node ask another, each with its files; gives who the asked one saw. */
-  private Set<String> connect(Tls server, Tls client) throws Exception {
+  private Set<String> connect(ClusterTls server, ClusterTls client) throws Exception {
     CompletableFuture<Set<String>> seen = new CompletableFuture<>();
     NetServer listening =
         vertx
@@ -199,13 +200,13 @@ class ClusterInitIT {
     return CertificateNames.of(socket.sslSession());
   }
 
-  private static PemKeyCertOptions own(Tls tls) {
+  private static PemKeyCertOptions own(ClusterTls tls) {
     return new PemKeyCertOptions()
         .setCertPath(tls.certFile().toString())
         .setKeyPath(tls.keyFile().toString());
   }
 
-  private static PemTrustOptions authority(Tls tls) {
+  private static PemTrustOptions authority(ClusterTls tls) {
     return new PemTrustOptions().addCertPath(tls.caFile().toString());
   }
 }

@@ -8,7 +8,7 @@ import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.MetricsOptions;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import io.vertx.core.Future;
@@ -339,7 +339,8 @@ class CommandLineTest {
 
   @Test
   void whatOnlyTheApplicationsCodeCanTellIsAConfigurationProblemToo() {
-    Problem problem = new Problem(valid, 0, 0, "applications[0].deployments[0].name", "x", "y");
+    ConfigProblem problem =
+        new ConfigProblem(valid, 0, 0, "applications[0].deployments[0].name", "x", "y");
 
     assertThat(
             execute(

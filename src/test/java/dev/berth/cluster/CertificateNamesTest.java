@@ -3,7 +3,7 @@ package dev.berth.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.ClusterConfig;
-import dev.berth.config.ClusterConfig.Role;
+import dev.berth.config.ClusterConfig.ClusterRole;
 import dev.berth.config.Yaml;
 import io.netty.pkitesting.CertificateBuilder;
 import java.nio.file.Files;
@@ -37,7 +37,8 @@ class CertificateNamesTest {
     return builder.buildSelfSigned().getCertificate();
   }
 
-  private static @Nullable String refusal(X509Certificate certificate, String node, Role role) {
+  private static @Nullable String refusal(
+      X509Certificate certificate, String node, ClusterRole role) {
     return CertificateNames.refusal(CertificateNames.of(certificate), "prod", node, role);
   }
 
@@ -45,9 +46,9 @@ class CertificateNamesTest {
   void itSpeaksForItsCnAndItsDnsNamesAndNoAddress() throws Exception {
     X509Certificate certificate = of("C=CH, O=\"n9, CN=n8\", CN=N1", "n2.svc", "N2");
     assertThat(CertificateNames.of(certificate)).containsExactly("n1", "n2", "n2.svc");
-    assertThat(refusal(certificate, "n1", Role.CONTROL)).isNull();
-    assertThat(refusal(certificate, "n2", Role.WORKER)).isNull();
-    assertThat(refusal(certificate, "n3", Role.WORKER)).isNotNull();
+    assertThat(refusal(certificate, "n1", ClusterRole.CONTROL)).isNull();
+    assertThat(refusal(certificate, "n2", ClusterRole.WORKER)).isNull();
+    assertThat(refusal(certificate, "n3", ClusterRole.WORKER)).isNotNull();
   }
 
   @ParameterizedTest
@@ -60,7 +61,7 @@ class CertificateNamesTest {
     "n7.prod, WORKER, false",
     "n7, CONTROL, true"
   })
-  void workersMayShareOne(String name, Role role, boolean admitted) throws Exception {
+  void workersMayShareOne(String name, ClusterRole role, boolean admitted) throws Exception {
     assertThat(refusal(of("CN=" + name), "n7", role) == null).isEqualTo(admitted);
     assertThat(refusal(of("O=acme", name), "n7", role) == null).isEqualTo(admitted);
   }
@@ -69,7 +70,7 @@ class CertificateNamesTest {
   void whatEveryCertificateSaysIsNobodysName() throws Exception {
     X509Certificate certificate = of("CN=n1", "localhost");
     assertThat(CertificateNames.of(certificate)).containsExactly("n1");
-    assertThat(refusal(certificate, "localhost", Role.WORKER))
+    assertThat(refusal(certificate, "localhost", ClusterRole.WORKER))
         .isEqualTo("a certificate of [n1] (expected: of localhost or worker.prod)");
   }
 

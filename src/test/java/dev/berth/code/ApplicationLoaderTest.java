@@ -30,7 +30,8 @@ class ApplicationLoaderTest {
             + (more.length == 0 ? "" : ", " + String.join(", ", more))
             + "}]";
     ServeConfig file = ConfigReader.read("test.yaml", Path.of("."), text);
-    return ApplicationLoader.read(new Builds.Source(file.applications().get(0), file), Map.of())
+    return ApplicationLoader.read(
+            new BuildCache.BuildInputs(file.applications().get(0), file), Map.of())
         .code();
   }
 
@@ -147,7 +148,8 @@ class ApplicationLoaderTest {
             "target_capacity: 50\napplications: [{import_path: '" + APPS + ":plain'}]");
 
     LoadedApplication loaded =
-        ApplicationLoader.read(new Builds.Source(file.applications().get(0), file), Map.of())
+        ApplicationLoader.read(
+                new BuildCache.BuildInputs(file.applications().get(0), file), Map.of())
             .code();
 
     assertThat(loaded.built().targets())

@@ -35,15 +35,15 @@ class BuildsTest {
   private final List<ControllerEvent> told = new ArrayList<>();
   private String builder = "plain";
   private double capacity = 100;
-  private final Builds builds =
-      new Builds(
+  private final BuildCache builds =
+      new BuildCache(
           PlaneBuilder.hooks(reading::add),
           control,
           (application, revision) -> source(application),
           told::add,
           gone -> {});
 
-  private Builds.Source source(String name) {
+  private BuildCache.BuildInputs source(String name) {
     ServeConfig file =
         ConfigReader.read(
             "test.yaml",
@@ -57,7 +57,7 @@ class BuildsTest {
                 + ":"
                 + builder
                 + "', deployments: [{name: front, num_replicas: 4}]}]");
-    return new Builds.Source(file.applications().get(0), file);
+    return new BuildCache.BuildInputs(file.applications().get(0), file);
   }
 
   private void build() {
@@ -108,19 +108,19 @@ class BuildsTest {
   }
 
   /** Its jars may be loaded from until it was asked for and answered. */
-  private Promise<Builds.Read> early(String name) {
-    Promise<Builds.Read> read = Promise.promise();
+  private Promise<BuildCache.LoadedRevision> early(String name) {
+    Promise<BuildCache.LoadedRevision> read = Promise.promise();
     builds.readEarly(
-        new Builds.Reading(source(name).config().withJars(List.of(JAR)), read.future()));
+        new BuildCache.PendingLoad(source(name).config().withJars(List.of(JAR)), read.future()));
     assertThat(builds.jarsInUse()).containsExactly(JAR);
     return read;
   }
 
   @Test
   void whatWasReadEarlyGoesWhenItsSettingsAreNotThoseOfNow() {
-    Promise<Builds.Read> early = early("a");
+    Promise<BuildCache.LoadedRevision> early = early("a");
     build();
-    Builds.Source before = source("a");
+    BuildCache.BuildInputs before = source("a");
     capacity = 25;
     build();
     assertThat(builds.jarsInUse()).as("while it answers").containsExactly(JAR);

@@ -20,7 +20,8 @@ class DeploymentVersionsTest {
         "applications: [{name: a, import_path: '%s', %s deployments: [{name: back, %s}]}]"
             .formatted(APP, ofApplication, ofDeployment);
     ServeConfig file = ConfigReader.read("test.yaml", Path.of("."), text);
-    return ApplicationLoader.read(new Builds.Source(file.applications().get(0), file), Map.of())
+    return ApplicationLoader.read(
+            new BuildCache.BuildInputs(file.applications().get(0), file), Map.of())
         .code()
         .built()
         .targets()

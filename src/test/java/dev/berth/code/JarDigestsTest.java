@@ -46,12 +46,12 @@ class JarDigestsTest {
   @Test
   void aFileIsReadOnceForAllProcessesThatFindItAsItWas() throws IOException {
     JarDigests first = digests();
-    assertThat(first.known(jar)).isNull();
+    assertThat(first.findCached(jar)).isNull();
     assertThat(first.of(jar)).isEqualTo(OF_ONE);
-    assertThat(first.known(jar)).isEqualTo(OF_ONE);
+    assertThat(first.findCached(jar)).isEqualTo(OF_ONE);
     first.save();
 
-    assertThat(digests().known(jar)).isEqualTo(OF_ONE);
+    assertThat(digests().findCached(jar)).isEqualTo(OF_ONE);
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(kept)))
         .isEqualTo("rw-------");
   }
@@ -64,12 +64,12 @@ class JarDigestsTest {
 
     Files.writeString(jar, "one more");
     Files.setLastModifiedTime(jar, written);
-    assertThat(digests.known(jar)).as("size").isNull();
+    assertThat(digests.findCached(jar)).as("size").isNull();
 
     Files.writeString(jar, "one");
     digests.of(jar);
     Files.setLastModifiedTime(jar, FileTime.fromMillis(1));
-    assertThat(digests.known(jar)).as("time").isNull();
+    assertThat(digests.findCached(jar)).as("time").isNull();
 
     digests.of(jar);
     Path other = Files.writeString(folder.resolve("other"), "two");
@@ -87,7 +87,7 @@ class JarDigestsTest {
     laterMs = System.currentTimeMillis() + 60_000;
     JarDigests digests = digests();
     assertThat(digests.of(jar)).isEqualTo(OF_ONE);
-    assertThat(digests.known(jar)).isEqualTo(OF_ONE);
+    assertThat(digests.findCached(jar)).isEqualTo(OF_ONE);
 
     Files.writeString(jar, "two");
     Files.setLastModifiedTime(jar, written);
@@ -102,7 +102,7 @@ class JarDigestsTest {
     JarDigests digests = digests();
 
     assertThat(digests.of(jar)).isEqualTo(OF_ONE);
-    assertThat(digests.known(jar)).isNull();
+    assertThat(digests.findCached(jar)).isNull();
   }
 
   @Test
@@ -113,7 +113,7 @@ class JarDigestsTest {
     String good = Files.readString(kept);
     Files.writeString(kept, "\0\0\0\n" + OF_TWO + " x\n" + good.substring(0, 70) + "\n" + good);
 
-    assertThat(digests().known(jar)).isEqualTo(OF_ONE);
+    assertThat(digests().findCached(jar)).isEqualTo(OF_ONE);
 
     Files.write(kept, new byte[] {(byte) 0xff, (byte) 0xfe, '\n'});
     assertThat(digests().of(jar)).isEqualTo(OF_ONE);
@@ -123,16 +123,16 @@ class JarDigestsTest {
   void filesThatAreRememberedAreBounded() throws IOException {
     JarDigests digests = digests();
     digests.of(jar);
-    for (int i = 0; i < JarDigests.MOST_FILES; i++) {
+    for (int i = 0; i < JarDigests.MAX_FILES; i++) {
       Path link = folder.resolve("l" + i);
       Files.createSymbolicLink(link, jar);
       digests.of(link);
     }
     digests.save();
 
-    assertThat(Files.readAllLines(kept)).hasSize(JarDigests.MOST_FILES);
-    assertThat(digests.known(jar)).as("the oldest").isNull();
+    assertThat(Files.readAllLines(kept)).hasSize(JarDigests.MAX_FILES);
+    assertThat(digests.findCached(jar)).as("the oldest").isNull();
     assertThat(List.of(folder.resolve("l0"), folder.resolve("l9")))
-        .allSatisfy(link -> assertThat(digests.known(link)).isEqualTo(OF_ONE));
+        .allSatisfy(link -> assertThat(digests.findCached(link)).isEqualTo(OF_ONE));
   }
 }

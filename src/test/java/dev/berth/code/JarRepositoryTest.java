@@ -229,7 +229,7 @@ class JarRepositoryTest {
     Path written = Files.writeString(store.begin(1), "b");
 
     store.keepIn(folder);
-    store.outlast(Set.of(jar));
+    store.persist(Set.of(jar));
 
     assertThat(store.path(jar)).hasParent(folder.resolve("jars")).hasContent("a");
     assertThat(running).as("code may be loaded from it").exists();
@@ -253,7 +253,7 @@ class JarRepositoryTest {
 
   @Test
   void whatWasTakenStaysAnHourAndIsKeptUnderItsOwnName() throws IOException {
-    long hour = JarRepository.TAKEN_FOR.toMillis();
+    long hour = JarRepository.RETENTION.toMillis();
     store.take(received("x"), new Jar("shop.jar", digest("x")));
     Path there = store.find(digest("x"));
     assertThat(there).hasContent("x").hasParent(folder.resolve("jars"));

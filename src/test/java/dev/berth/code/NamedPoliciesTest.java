@@ -7,7 +7,7 @@ import dev.berth.api.spi.AutoscalingPolicy;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -56,7 +56,7 @@ class NamedPoliciesTest {
             ConfigException.class, () -> ApplicationCode.find(file.applications().get(0)).close());
     return refused == null
         ? List.of()
-        : refused.problems().stream().map(Problem::toString).toList();
+        : refused.problems().stream().map(ConfigProblem::toString).toList();
   }
 
   private static List<String> ofDeployment(String policy) {

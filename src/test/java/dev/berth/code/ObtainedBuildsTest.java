@@ -23,19 +23,19 @@ class ObtainedBuildsTest {
   private final QueueExecutor control = new QueueExecutor();
   private final List<ControllerEvent> told = new ArrayList<>();
   private final List<String> asked = new ArrayList<>();
-  private final Promise<Builds.Source> found = Promise.promise();
-  private final Builds builds =
-      new Builds(
+  private final Promise<BuildCache.BuildInputs> found = Promise.promise();
+  private final BuildCache builds =
+      new BuildCache(
           PlaneBuilder.hooks(reading::add),
           control,
-          new Builds.Sources() {
+          new BuildCache.BuildInputsLookup() {
             @Override
-            public Builds.Source find(String application, long revision) {
+            public BuildCache.BuildInputs find(String application, long revision) {
               return source();
             }
 
             @Override
-            public Future<Builds.Source> elsewhere(String application, String build) {
+            public Future<BuildCache.BuildInputs> elsewhere(String application, String build) {
               asked.add(application + "/" + build);
               return found.future();
             }
@@ -43,7 +43,7 @@ class ObtainedBuildsTest {
           told::add,
           gone -> {});
 
-  private static Builds.Source source() {
+  private static BuildCache.BuildInputs source() {
     ServeConfig file =
         ConfigReader.read(
             "test.yaml",
@@ -51,7 +51,7 @@ class ObtainedBuildsTest {
             "applications: [{name: a, import_path: '"
                 + TestApplications.class.getName()
                 + ":plain'}]");
-    return new Builds.Source(file.applications().get(0), file);
+    return new BuildCache.BuildInputs(file.applications().get(0), file);
   }
 
   private String build() {

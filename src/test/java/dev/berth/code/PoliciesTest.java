@@ -55,15 +55,15 @@ class PoliciesTest {
         hooks.add(task);
         return () -> {};
       };
-  private final Builds builds =
-      new Builds(
+  private final BuildCache builds =
+      new BuildCache(
           PlaneBuilder.hooks(Runnable::run),
           control,
           (application, revision) -> source("Pace"),
           told::add,
-          gone -> this.policies().gone(gone));
-  private final Policies policies =
-      new Policies(threads, control, builds, told::add, () -> now += 5);
+          gone -> this.policies().onBuildClosed(gone));
+  private final PolicyInvoker policies =
+      new PolicyInvoker(threads, control, builds, told::add, () -> now += 5);
 
   /** Wants what its first argument says, and counts. */
   public static final class Pace implements AutoscalingPolicy {
@@ -123,7 +123,7 @@ class PoliciesTest {
     build = ((Built) told.get(0)).built().build();
   }
 
-  private Policies policies() {
+  private PolicyInvoker policies() {
     return policies;
   }
 
@@ -131,7 +131,7 @@ class PoliciesTest {
     return new DeploymentId("a", deployment);
   }
 
-  private static Builds.Source source(String policy) {
+  private static BuildCache.BuildInputs source(String policy) {
     ServeConfig file =
         ConfigReader.read(
             "test.yaml",
@@ -142,7 +142,7 @@ class PoliciesTest {
                 + policy
                 + (policy.equals("Pace") ? ", policy_kwargs: {want: 3}" : "")
                 + "}, deployments: [{name: front, autoscaling_config: {max_replicas: 9}}]}]");
-    return new Builds.Source(file.applications().get(0), file);
+    return new BuildCache.BuildInputs(file.applications().get(0), file);
   }
 
   private AskPolicy ask(long term, String policy, Map<String, @Nullable Object> state) {
@@ -154,7 +154,7 @@ class PoliciesTest {
     Settings ofAll = config.settings().get(ApplicationConfig.AUTOSCALING_POLICY);
     PolicySource source = new PolicySource(new PolicySource.PolicyScope("a", null), build, ofAll);
     AskPolicy ask = new AskPolicy(new Epoch(0, term, "n1"), source, contexts);
-    policies.ask(ask);
+    policies.invoke(ask);
     control.runAll();
     return ask;
   }
@@ -231,9 +231,9 @@ class PoliciesTest {
   @Test
   void oneThatHangsIsInterruptedWhenItsDeploymentGoesOrAnotherTakesItsPlace() throws Exception {
     Thread thread = hang();
-    policies.forget(new DeploymentId("another", "first"));
+    policies.interrupt(new DeploymentId("another", "first"));
     assertThat(thread.isInterrupted()).isFalse();
-    policies.forget(id("first"));
+    policies.interrupt(id("first"));
     thread.join();
     control.runAll();
 

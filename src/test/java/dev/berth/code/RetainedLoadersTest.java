@@ -60,7 +60,7 @@ class RetainedLoadersTest {
       assertThat(System.nanoTime() - end).as(what).isNegative();
       System.gc();
       clock.advanceNanos(GRACE.toNanos());
-      retained.look();
+      retained.checkUnloaded();
     }
   }
 
@@ -69,7 +69,7 @@ class RetainedLoadersTest {
     ApplicationClassLoader loader = loader();
     WeakReference<ClassLoader> watched = new WeakReference<>(loader);
     loop.submit(held(loader)).get();
-    retained.closed("a", loader);
+    retained.onBuildClosed("a", loader);
     loader.close();
     loader = null;
     collectUntil(() -> watched.get() == null, "the loader stays");
@@ -84,7 +84,7 @@ class RetainedLoadersTest {
     Thread thread = new Thread(() -> await(end), "of the application");
     thread.setContextClassLoader(loader);
     thread.start();
-    retained.closed("a", loader);
+    retained.onBuildClosed("a", loader);
     loader.close();
     loader = null;
     assertThat(retained.retained()).isZero();

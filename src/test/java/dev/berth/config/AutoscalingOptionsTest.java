@@ -4,8 +4,8 @@ import static dev.berth.config.Yaml.onlyProblem;
 import static dev.berth.config.Yaml.onlyRefusal;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.keys.Key;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigKey;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Settings;
 import java.util.List;
 import java.util.Map;
@@ -22,7 +22,7 @@ class AutoscalingOptionsTest {
         .get(DeploymentConfig.AUTOSCALING_CONFIG);
   }
 
-  private static <T> T of(String config, Key<T> key) {
+  private static <T> T of(String config, ConfigKey<T> key) {
     return autoscaling(config).get(key);
   }
 
@@ -64,7 +64,7 @@ class AutoscalingOptionsTest {
     assertThat(of(both, AutoscalingOptions.DOWNSCALING_FACTOR)).isEqualTo(1);
   }
 
-  private static List<Problem> warnings(String keys) {
+  private static List<ConfigProblem> warnings(String keys) {
     return Yaml.read(
             "applications: [{import_path: a.B, deployments: [{name: d, autoscaling_config: {%s}}]}]"
                 .formatted(keys))
@@ -73,7 +73,7 @@ class AutoscalingOptionsTest {
 
   @Test
   void whatIsDeprecatedIsNamedAndStillHolds() {
-    List<Problem> warnings =
+    List<ConfigProblem> warnings =
         warnings(
             "metrics_interval_s: 15, smoothing_factor: 2, upscale_smoothing_factor: 1,"
                 + " downscale_smoothing_factor: null, policy: {name: com.acme.Pace}");

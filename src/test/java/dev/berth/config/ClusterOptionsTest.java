@@ -3,11 +3,11 @@ package dev.berth.config;
 import static dev.berth.config.Yaml.onlyProblem;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.ClusterConfig.ControlNode;
+import dev.berth.config.ClusterConfig.ClusterPorts;
+import dev.berth.config.ClusterConfig.ClusterRole;
+import dev.berth.config.ClusterConfig.ClusterTls;
+import dev.berth.config.ClusterConfig.ControlNodeAddress;
 import dev.berth.config.ClusterConfig.JoinAddress;
-import dev.berth.config.ClusterConfig.Ports;
-import dev.berth.config.ClusterConfig.Role;
-import dev.berth.config.ClusterConfig.Tls;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -43,13 +43,13 @@ class ClusterOptionsTest {
                 "n1",
                 null,
                 Map.of(),
-                Role.CONTROL,
-                List.of(new ControlNode("n1", "10.0.0.1", 7420)),
+                ClusterRole.CONTROL,
+                List.of(new ControlNodeAddress("n1", "10.0.0.1", 7420)),
                 List.of(new JoinAddress("10.0.0.1", 7420, false)),
                 "10.0.0.1",
                 "10.0.0.1",
-                new Ports(7420, 7422, 7423, 7424),
-                new Tls(pom, Path.of("LICENSE").toAbsolutePath(), pom, true),
+                new ClusterPorts(7420, 7422, 7423, 7424),
+                new ClusterTls(pom, Path.of("LICENSE").toAbsolutePath(), pom, true),
                 Duration.ofMillis(500),
                 Duration.ofSeconds(3),
                 8 << 20));
@@ -71,8 +71,8 @@ class ClusterOptionsTest {
             new JoinAddress("berth.svc", 7420, true), new JoinAddress("fd00::1", 1, false));
     assertThat(all.join()).hasToString("[dns:berth.svc:7420, [fd00::1]:1]");
     assertThat(all.advertise()).isEqualTo("n2.example");
-    assertThat(all.ports()).isEqualTo(new Ports(1, 2, 3, 4));
-    assertThat(all.tls()).extracting(Tls::reload).isEqualTo(false);
+    assertThat(all.ports()).isEqualTo(new ClusterPorts(1, 2, 3, 4));
+    assertThat(all.tls()).extracting(ClusterTls::reload).isEqualTo(false);
     assertThat(all.timeout()).isEqualTo(Duration.ofMillis(200));
     assertThat(all.maxInflightBytesPerPeer()).isEqualTo(1 << 20);
   }
@@ -87,7 +87,7 @@ class ClusterOptionsTest {
     assertThat(trial.tls()).isNull();
     assertThat(trial.zone()).isNull();
     assertThat(trial.join()).containsExactly(new JoinAddress("::1", 7420, false));
-    assertThat(trial.ports()).isEqualTo(new Ports(0, 0, 0, 0));
+    assertThat(trial.ports()).isEqualTo(new ClusterPorts(0, 0, 0, 0));
   }
 
   @ParameterizedTest

@@ -4,7 +4,7 @@ import static dev.berth.config.Yaml.onlyProblem;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -159,7 +159,7 @@ class ConfigReaderTest {
 
     assertThat(refused.problems())
         .containsExactly(
-            new Problem(
+            new ConfigProblem(
                 "berth.yaml", 2, 22, "http_options.port", "70000", "an integer from 0 to 65535"));
     assertThat(refused.getStackTrace()).isEmpty();
   }
@@ -200,10 +200,10 @@ class ConfigReaderTest {
 
     assertThat(config.applications()).extracting(ApplicationConfig::name).containsExactly("b");
     assertThat(config.origin().refused())
-        .extracting(Origin.Refused::name)
+        .extracting(ConfigOrigin.RefusedEntry::name)
         .containsExactly("a", "c", null);
     assertThat(config.origin().refused().get(2).problems()).hasSize(2);
-    assertThat(config.warnings()).singleElement().matches(Problem::isWarning);
+    assertThat(config.warnings()).singleElement().matches(ConfigProblem::isWarning);
     assertThat(config.applications().get(0).source().problem("import_path", "v", "e").path())
         .isEqualTo("applications[1].import_path");
     assertThat(Yaml.problems(() -> ConfigReader.read(file, List.of()))).hasSize(5);
@@ -340,7 +340,8 @@ class ConfigReaderTest {
             "dev.berth.examples.Quickstart:stream");
     assertThat(config.applications().get(1).deployment("echo"))
         .hasValueSatisfying(
-            echo -> assertThat(echo.get(DeploymentConfig.SPREAD)).isEqualTo(Spread.EVENT_LOOPS));
+            echo ->
+                assertThat(echo.get(DeploymentConfig.SPREAD)).isEqualTo(HandlerSpread.EVENT_LOOPS));
   }
 
   private static String problem(Path file) {

@@ -7,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
-import dev.berth.config.keys.Key;
-import dev.berth.config.keys.ListOf;
-import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.ChangeReach;
+import dev.berth.config.keys.ConfigKey;
+import dev.berth.config.keys.ListType;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.fakes.Replicas;
@@ -57,14 +57,15 @@ class DeploymentConfigTest {
   void everyKeyOfAnApplicationSaysWhatItReaches() {
     assertThat(keys(ApplicationConfig.SECTION))
         .contains(DeploymentConfig.VERSION, ApplicationConfig.JARS)
-        .allSatisfy(key -> assertThat(key.reach()).as(key.name()).isNotEqualTo(Reach.INSTANCE));
+        .allSatisfy(
+            key -> assertThat(key.reach()).as(key.name()).isNotEqualTo(ChangeReach.INSTANCE));
   }
 
-  private static Stream<Key<?>> keys(Section section) {
+  private static Stream<ConfigKey<?>> keys(Section section) {
     return section.keys().stream()
         .flatMap(
             key ->
-                key.type() instanceof ListOf<?> list && list.item() instanceof Section item
+                key.type() instanceof ListType<?> list && list.item() instanceof Section item
                     ? keys(item)
                     : key.merged() ? keys((Section) key.type()) : Stream.of(key));
   }
@@ -101,7 +102,7 @@ class DeploymentConfigTest {
     assertThat(settings.get(DeploymentConfig.NUM_REPLICAS)).isEqualTo(2);
     assertThat(settings.get(DeploymentConfig.MAX_ONGOING_REQUESTS)).isEqualTo(7);
     assertThat(settings.get(DeploymentConfig.MAX_ZOMBIE_REQUESTS)).isEqualTo(7);
-    assertThat(settings.get(DeploymentConfig.SPREAD)).isEqualTo(Spread.EVENT_LOOPS);
+    assertThat(settings.get(DeploymentConfig.SPREAD)).isEqualTo(HandlerSpread.EVENT_LOOPS);
     assertThat(settings.get(DeploymentConfig.USER_CONFIG)).isEqualTo(Map.of("from", "code"));
     assertThat(settings.get(DeploymentConfig.QUEUE_TIMEOUT_S)).isEqualTo(Duration.ofSeconds(1));
     assertThat(settings.get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S))

@@ -3,7 +3,7 @@ package dev.berth.config;
 import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Problems;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
@@ -22,7 +22,7 @@ import org.junit.jupiter.api.TestFactory;
 
 /** 4 MB of anything cost no more than twice what as much that is real costs; few lines tell it. */
 class HugeConfigTest {
-  private static final int BYTES = BoundedParser.MOST_BYTES;
+  private static final int BYTES = BoundedParser.MAX_BYTES;
 
   private static final int MOST_TIMES_REAL = 2; // 0.5 as this is written
 
@@ -68,7 +68,7 @@ class HugeConfigTest {
   private static long cpuNanos(String text) {
     long bytes = THREADS.getCurrentThreadAllocatedBytes();
     long cpu = THREADS.getCurrentThreadCpuTime();
-    List<Problem> told;
+    List<ConfigProblem> told;
     try {
       told = SubmittedConfig.read("PUT", HERE, text, RUNNING).warnings();
     } catch (ConfigException refused) {
@@ -77,7 +77,7 @@ class HugeConfigTest {
     cpu = THREADS.getCurrentThreadCpuTime() - cpu;
     bytes = THREADS.getCurrentThreadAllocatedBytes() - bytes;
     assertThat(told.toString().length()).isLessThan(MOST_TOLD_CHARS);
-    assertThat(told.size()).isLessThanOrEqualTo(2 * Problems.MOST + 2);
+    assertThat(told.size()).isLessThanOrEqualTo(2 * Problems.MAX_REPORTED + 2);
     assertThat(bytes).as("bytes allocated").isLessThan(MOST_ALLOCATED);
     return cpu;
   }
@@ -336,7 +336,7 @@ class HugeConfigTest {
   void theFirstHundredProblemsAreToldAndTheOthersCounted() {
     List<String> problems = Yaml.problems(applications(i -> "{}", 300));
 
-    assertThat(problems).hasSize(Problems.MOST + 1);
+    assertThat(problems).hasSize(Problems.MAX_REPORTED + 1);
     assertThat(problems.get(0)).startsWith("berth.yaml:1:18: applications[0].import_path: missing");
     // each has no import path, and all but the first have the name and the route of the first
     assertThat(problems).last().isEqualTo("berth.yaml: and 798 more (expected: none)");

@@ -3,7 +3,7 @@ package dev.berth.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ConfigKey;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -79,7 +79,7 @@ class KeyTableTest {
     }
   }
 
-  private static <T> void requireFallback(Key<T> key) {
+  private static <T> void requireFallback(ConfigKey<T> key) {
     T fallback = key.fallback(DeploymentConfig.of("any").within(ServeConfig.DEFAULTS));
     if (fallback != null) {
       key.require(fallback);

@@ -2,7 +2,7 @@ package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Settings;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -81,7 +81,7 @@ class LoggingOptionsTest {
     assertThat(config.get(ServeConfig.LOGGING_CONFIG).get(LoggingOptions.ENCODING))
         .isEqualTo(LogEncoding.JSON);
     assertThat(config.warnings())
-        .extracting(Problem::toString)
+        .extracting(ConfigProblem::toString)
         .containsExactly(
             "berth.yaml:2:18: warning: logging_config.logs_dir: has no effect: the log goes to"
                 + " standard error (expected: leave it out)",

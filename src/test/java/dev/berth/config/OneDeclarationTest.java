@@ -3,11 +3,11 @@ package dev.berth.config;
 import static dev.berth.config.Yaml.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ChangeReach;
+import dev.berth.config.keys.ConfigKey;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Keys;
-import dev.berth.config.keys.Place;
-import dev.berth.config.keys.Problem;
-import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.ParseContext;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
@@ -22,25 +22,27 @@ import org.junit.jupiter.api.Test;
 class OneDeclarationTest {
 
   private static final Keys KEYS = new Keys();
-  private static final Key<Duration> LONGEST_S =
+  private static final ConfigKey<Duration> LONGEST_S =
       KEYS.key("longest_s", Types.SECONDS, Duration.ofSeconds(8)).means("Of all.");
 
-  private static final Key<Integer> OLD =
-      KEYS.key("old", Types.integer(0, 9, ""), 0).reaches(Reach.NOTHING).means("Not used.");
+  private static final ConfigKey<Integer> OLD =
+      KEYS.key("old", Types.integer(0, 9, ""), 0).reaches(ChangeReach.NOTHING).means("Not used.");
 
   private static final Keys INNER = new Keys();
-  private static final Key<Duration> LINGER_S =
+  private static final ConfigKey<Duration> LINGER_S =
       INNER
           .key("linger_s", Types.SECONDS)
           .fallback(all -> all.get(LONGEST_S).dividedBy(2), "half of longest_s")
           .atMost(() -> LONGEST_S)
-          .reaches(Reach.REPLICA_ANEW)
+          .reaches(ChangeReach.REPLICA_RECREATE)
           .means("How long to linger.");
 
-  private static final Key<Settings> BERTH = KEYS.mapping("berth", INNER.section()).means("Ours.");
+  private static final ConfigKey<Settings> BERTH =
+      KEYS.mapping("berth", INNER.section()).means("Ours.");
   private static final Section SECTION = KEYS.section().check(Settings::checkBounds);
 
-  private final Place top = Place.top("f.yaml", Path.of(""), SECTION::pathOf, false, jar -> null);
+  private final ParseContext top =
+      ParseContext.top("f.yaml", Path.of(""), SECTION::pathOf, false, jar -> null);
 
   private Settings read(String text) {
     return SECTION.read(BoundedParser.compose("f.yaml", text).orElseThrow(), top);
@@ -48,7 +50,7 @@ class OneDeclarationTest {
 
   private List<String> problems(String text) {
     read(text);
-    return top.problems().stream().map(Problem::toString).toList();
+    return top.problems().stream().map(ConfigProblem::toString).toList();
   }
 
   @Test
@@ -105,11 +107,14 @@ class OneDeclarationTest {
   void whatHoldsIsToldAndWhatAChangeOfItNeeds() {
     Settings said = read("berth: {linger_s: 2.5}");
     assertThat(said).hasToString("{longest_s=8, berth={linger_s=2.5}}");
-    assertThat(said.reaching(Reach.REPLICA_ANEW))
+    assertThat(said.reaching(ChangeReach.REPLICA_RECREATE))
         .isEqualTo(
-            SECTION.empty().with(LINGER_S, Duration.ofMillis(2500)).reaching(Reach.REPLICA_ANEW))
-        .isNotEqualTo(SECTION.empty().reaching(Reach.REPLICA_ANEW));
-    assertThat(said.reaching(Reach.REPLICA_LIVE)).isEqualTo(Map.of());
+            SECTION
+                .empty()
+                .with(LINGER_S, Duration.ofMillis(2500))
+                .reaching(ChangeReach.REPLICA_RECREATE))
+        .isNotEqualTo(SECTION.empty().reaching(ChangeReach.REPLICA_RECREATE));
+    assertThat(said.reaching(ChangeReach.REPLICA_LIVE)).isEqualTo(Map.of());
     assertThat(said).isNotEqualTo(SECTION.empty());
   }
 

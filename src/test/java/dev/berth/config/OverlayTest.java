@@ -3,7 +3,7 @@ package dev.berth.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -107,7 +107,7 @@ class OverlayTest {
                 .deployment("first")
                 .orElseThrow()
                 .get(DeploymentConfig.SPREAD))
-        .isEqualTo(Spread.EVENT_LOOPS);
+        .isEqualTo(HandlerSpread.EVENT_LOOPS);
   }
 
   @Test
@@ -176,7 +176,7 @@ class OverlayTest {
       })
   void aProblemNamesTheOptionInPlaceOfTheLine(String assignment, String message) {
     Setting setting = Setting.parse("--set", assignment.replace('~', '\n'));
-    List<Problem> problems;
+    List<ConfigProblem> problems;
     try {
       problems = read(FILE, List.of(setting)).warnings();
     } catch (ConfigException refused) {

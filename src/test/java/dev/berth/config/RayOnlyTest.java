@@ -4,8 +4,8 @@ import static dev.berth.config.Yaml.onlyProblem;
 import static dev.berth.config.Yaml.onlyRefusal;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.keys.Key;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigKey;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import java.util.ArrayList;
@@ -95,10 +95,10 @@ class RayOnlyTest {
 
   @Test
   void aFileWithEveryKeyOfRayServeIsReadAndEveryKeyWithoutEffectIsNamed() {
-    List<Problem> warnings = Yaml.read(EVERY_KEY).warnings();
+    List<ConfigProblem> warnings = Yaml.read(EVERY_KEY).warnings();
 
     Map<String, List<String>> byMapping = new LinkedHashMap<>();
-    for (Problem each : warnings) {
+    for (ConfigProblem each : warnings) {
       int name = each.path().lastIndexOf('.') + 1;
       byMapping
           .computeIfAbsent(each.path().substring(0, name), mapping -> new ArrayList<>())
@@ -249,8 +249,8 @@ class RayOnlyTest {
         .allSatisfy(
             section ->
                 assertThat(section.keys())
-                    .extracting(Key::name)
+                    .extracting(ConfigKey::name)
                     .doesNotHaveDuplicates()
-                    .noneMatch(section.refused()::containsKey));
+                    .noneMatch(section.refusals()::containsKey));
   }
 }

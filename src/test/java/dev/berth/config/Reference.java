@@ -1,7 +1,7 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
-import dev.berth.config.keys.ListOf;
+import dev.berth.config.keys.ConfigKey;
+import dev.berth.config.keys.ListType;
 import dev.berth.config.keys.Section;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,7 +46,7 @@ final class Reference {
    * @param path of the key's mapping; empty at the top
    * @param key the key
    */
-  record Row(String path, Key<?> key) {}
+  record Row(String path, ConfigKey<?> key) {}
 
   private Reference() {}
 
@@ -63,7 +63,7 @@ final class Reference {
 
   /** Every key of {@code section} and below. */
   static void collect(Section section, String path, List<Row> into) {
-    for (Key<?> key : section.keys()) {
+    for (ConfigKey<?> key : section.keys()) {
       into.add(new Row(path, key));
     }
     for (Row inner : mappings(section, path)) {
@@ -74,7 +74,7 @@ final class Reference {
   private static void section(Section section, String path, String title, StringBuilder page) {
     page.append("\n## ").append(title).append("\n\n");
     page.append("| key | default | unit | allowed | meaning |\n|---|---|---|---|---|\n");
-    for (Key<?> key : section.keys()) {
+    for (ConfigKey<?> key : section.keys()) {
       boolean linked = mapping(key) != null;
       String allowed = key.type().expected() + (key.nullable() ? ", or null" : "");
       page.append("| `").append(key.name()).append("` | ");
@@ -88,10 +88,10 @@ final class Reference {
       }
       page.append(linked ? " See below." : "").append(" |\n");
     }
-    if (!section.refused().isEmpty()) {
+    if (!section.refusals().isEmpty()) {
       page.append("\nRefused:\n\n");
       section
-          .refused()
+          .refusals()
           .forEach(
               (name, why) ->
                   page.append("- `").append(name).append("`: ").append(why).append(".\n"));
@@ -104,7 +104,7 @@ final class Reference {
   /** The keys of {@code section} that are mappings, or lists of them, each with its own path. */
   private static List<Row> mappings(Section section, String path) {
     List<Row> rows = new ArrayList<>();
-    for (Key<?> key : section.keys()) {
+    for (ConfigKey<?> key : section.keys()) {
       if (mapping(key) != null) {
         String list = key.type() instanceof Section ? "" : "[]";
         rows.add(new Row((path.isEmpty() ? "" : path + ".") + key.name() + list, key));
@@ -114,11 +114,11 @@ final class Reference {
   }
 
   /** What stands behind a key that is a mapping, or a list of them; else null. */
-  static Section mapping(Key<?> key) {
+  static Section mapping(ConfigKey<?> key) {
     if (key.type() instanceof Section section) {
       return section;
     }
-    return key.type() instanceof ListOf<?> list && list.item() instanceof Section section
+    return key.type() instanceof ListType<?> list && list.item() instanceof Section section
         ? section
         : null;
   }

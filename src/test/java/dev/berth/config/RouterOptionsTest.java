@@ -2,8 +2,8 @@ package dev.berth.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.RouterOptions.Choice;
-import dev.berth.config.RouterOptions.Ranker;
+import dev.berth.config.RouterOptions.RankerChoice;
+import dev.berth.config.RouterOptions.RankerKind;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class RouterOptionsTest {
 
-  private static Choice choice(String config) {
+  private static RankerChoice choice(String config) {
     return RouterOptions.choice(
         Yaml.deployment("request_router_config: " + config)
             .find(DeploymentConfig.REQUEST_ROUTER_CONFIG));
@@ -30,15 +30,15 @@ class RouterOptionsTest {
     "ray.serve.experimental.round_robin_router.RoundRobinRouter, ROUND_ROBIN",
     "ray.serve.experimental.capacity_queue_router:CapacityQueueRouter, LEAST_REQUESTS"
   })
-  void aRankerHasItsNameAndRaysPath(String name, Ranker ranker) {
+  void aRankerHasItsNameAndRaysPath(String name, RankerKind ranker) {
     assertThat(choice("{request_router_class: '" + name + "'}"))
-        .isEqualTo(new Choice(ranker, null, Map.of()));
+        .isEqualTo(new RankerChoice(ranker, null, Map.of()));
   }
 
   @ParameterizedTest
   @CsvSource({"com.acme.Nearest", "com.acme:Nearest"})
   void aClassOfTheUsersOwnIsNamedAsInEitherLanguage(String name) {
-    Choice own =
+    RankerChoice own =
         choice("{request_router_class: '" + name + "', request_router_kwargs: {any: [1, x]}}");
     assertThat(own.className()).isEqualTo("com.acme.Nearest");
     assertThat(own.arguments()).containsOnlyKeys("any");
@@ -46,7 +46,7 @@ class RouterOptionsTest {
 
   @Test
   void anArgumentNamesTheClassForACommandLineThatImportsWhatTheKeyNames() {
-    Choice own =
+    RankerChoice own =
         choice(
             "{request_router_class: 'ray.serve._private.request_router:"
                 + "PowerOfTwoChoicesRequestRouter',"
@@ -54,32 +54,32 @@ class RouterOptionsTest {
     assertThat(own.className()).isEqualTo("com.acme.Nearest");
     assertThat(own.arguments()).containsOnlyKeys("near");
     assertThat(choice("{request_router_kwargs: {berth.router: round_robin}}").ranker())
-        .isEqualTo(Ranker.ROUND_ROBIN);
+        .isEqualTo(RankerKind.ROUND_ROBIN);
   }
 
   @Test
   void whatIsNotSaidIsPowerOfTwo() {
-    assertThat(choice("null")).isEqualTo(Choice.USUAL);
-    assertThat(choice("{}")).isEqualTo(Choice.USUAL);
+    assertThat(choice("null")).isEqualTo(RankerChoice.USUAL);
+    assertThat(choice("{}")).isEqualTo(RankerChoice.USUAL);
     assertThat(choice("{request_router_class: null, request_router_kwargs: null}"))
-        .isEqualTo(Choice.USUAL);
+        .isEqualTo(RankerChoice.USUAL);
   }
 
   @Test
   void argumentsAreRead() {
-    Choice hash =
+    RankerChoice hash =
         choice(
             "{request_router_class: consistent_hash, request_router_kwargs:"
                 + " {virtual_nodes: 50, fallback_replicas: 0, load_factor: 1.25}}");
     assertThat(hash.number("virtual_nodes", 100)).isEqualTo(50);
     assertThat(hash.number("fallback_replicas", 2)).isZero();
     assertThat(hash.number("load_factor", 0)).isEqualTo(1.25);
-    Choice rays =
+    RankerChoice rays =
         choice(
             "{request_router_class: consistent_hash,"
                 + " request_router_kwargs: {num_virtual_nodes: 50}}");
     assertThat(rays.number("virtual_nodes", 100)).isEqualTo(50);
-    Choice two = choice("{request_router_kwargs: {prefer_local_zone: false}}");
+    RankerChoice two = choice("{request_router_kwargs: {prefer_local_zone: false}}");
     assertThat(two.isOn("prefer_local_zone")).isFalse();
     assertThat(two.isOn("prefer_local_node")).isTrue();
   }

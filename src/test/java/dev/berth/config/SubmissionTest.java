@@ -23,14 +23,14 @@ class SubmissionTest {
     Files.writeString(folder.resolve("lib/more.jar"), "");
   }
 
-  private Submission submission(String text, Setting... settings) throws IOException {
+  private DeployPayload submission(String text, Setting... settings) throws IOException {
     Path file = Files.writeString(folder.resolve("serve.yaml"), text);
     return ConfigReader.submission(file, List.of(settings));
   }
 
   @Test
   void itIsTheFileWithWhatIsSetOverItAndWhatIsNotSaidIsNotInIt() throws IOException {
-    Submission submission =
+    DeployPayload submission =
         submission(
             """
             target_capacity: 50
@@ -90,7 +90,7 @@ class SubmissionTest {
 
   @Test
   void whatIsOfTheInstanceIsLeftOutWithItsSecrets() throws IOException {
-    Submission submission =
+    DeployPayload submission =
         submission(
             """
             http_options: {port: 1}

@@ -4,7 +4,7 @@ import static dev.berth.config.Yaml.onlyProblem;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -62,7 +62,7 @@ class SubmittedConfigTest {
                     berth: {event_loops: 77}
                     """)
                 .warnings())
-        .extracting(Problem::toString)
+        .extracting(ConfigProblem::toString)
         .containsExactly(
             "PUT:2:39: warning: http_options.port: has no effect: set at the start of the instance (expected: the same, or a restart with another file)",
             "PUT:3:17: warning: logging_config: has no effect: set at the start of the instance (expected: the same, or a restart with another file)",
@@ -123,7 +123,7 @@ class SubmittedConfigTest {
 
   @Test
   void whatIsSubmittedHasABound() {
-    String long1 = " ".repeat(BoundedParser.MOST_BYTES) + "{}";
+    String long1 = " ".repeat(BoundedParser.MAX_BYTES) + "{}";
     assertThatThrownBy(() -> read(long1))
         .isInstanceOf(ConfigException.class)
         .hasMessage("PUT: 4194306 bytes (expected: at most 4194304 bytes)");

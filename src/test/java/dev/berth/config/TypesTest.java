@@ -125,9 +125,9 @@ class TypesTest {
   @Test
   void aChoiceIsOneOfItsWords() {
     assertThat(Yaml.deployment("berth: {spread: event_loops}").get(DeploymentConfig.SPREAD))
-        .isEqualTo(Spread.EVENT_LOOPS);
+        .isEqualTo(HandlerSpread.EVENT_LOOPS);
     assertThat(Yaml.deployment("berth: {spread: single}").get(DeploymentConfig.SPREAD))
-        .isEqualTo(Spread.SINGLE);
+        .isEqualTo(HandlerSpread.SINGLE);
     assertThat(Yaml.deploymentProblems("berth: {spread: SINGLE}"))
         .containsExactly(
             "berth.yaml:5:25: applications[0].deployments[0].berth.spread: \"SINGLE\", a string"

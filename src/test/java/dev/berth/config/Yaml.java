@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Settings;
 import java.nio.file.Path;
 import java.util.List;
@@ -63,7 +63,7 @@ public final class Yaml {
     ConfigException refused = catchThrowableOfType(ConfigException.class, reading);
     return refused == null
         ? List.of()
-        : refused.problems().stream().map(Problem::toString).toList();
+        : refused.problems().stream().map(ConfigProblem::toString).toList();
   }
 
   static AbstractStringAssert<?> onlyProblem(List<String> problems) {

@@ -2,9 +2,9 @@ package dev.berth.desired;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.code.ContentAddressedJars;
 import dev.berth.code.Jar;
 import dev.berth.code.JarRepository;
-import dev.berth.code.JarsByContent;
 import dev.berth.fakes.QueueExecutor;
 import io.vertx.core.Future;
 import java.io.IOException;
@@ -34,7 +34,8 @@ class SharedJarsTest {
   }
 
   private String digest(String content) throws IOException {
-    return String.valueOf(new JarsByContent().add(Files.writeString(folder.resolve("x"), content)));
+    return String.valueOf(
+        new ContentAddressedJars().add(Files.writeString(folder.resolve("x"), content)));
   }
 
   private Path fetched(JarProvider jars, String content) throws IOException {
@@ -51,7 +52,7 @@ class SharedJarsTest {
     Path asked = fetched(jars, "asked");
     Path other = fetched(jars, "other");
     running.add(used);
-    nowMs += JarRepository.TAKEN_FOR.toMillis();
+    nowMs += JarRepository.RETENTION.toMillis();
     assertThat(done(jars.find(digest("asked")))).isEqualTo(asked).hasContent("asked");
 
     jars.removeUnused();

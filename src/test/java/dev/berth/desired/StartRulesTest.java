@@ -3,9 +3,9 @@ package dev.berth.desired;
 import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.config.Declare;
-import dev.berth.config.Origin;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.ConfigOrigin;
+import dev.berth.config.DeclareMode;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.controller.DeclaredApplication;
 import dev.berth.desired.DesiredApplication.ApplicationSpec;
 import dev.berth.desired.StartupMerge.MergeLogLine;
@@ -25,7 +25,7 @@ import org.slf4j.event.Level;
 /** The table of the guide, row by row. */
 class StartRulesTest extends DesiredRig {
   private static final String FILE = "file://host/srv/shop.yaml";
-  private static final Origin ORIGIN = new Origin(FILE, true, List.of());
+  private static final ConfigOrigin ORIGIN = new ConfigOrigin(FILE, true, List.of());
   private static final String ANOTHER = "file://host/srv/other.yaml";
 
   private StartupMerge last;
@@ -40,7 +40,7 @@ class StartRulesTest extends DesiredRig {
   }
 
   private StartupMerge rules(@Nullable Double capacity, String... namesAndWords) {
-    StartupMerge rules = new StartupMerge(state, Declare.CHANGED, ORIGIN, capacity);
+    StartupMerge rules = new StartupMerge(state, DeclareMode.CHANGED, ORIGIN, capacity);
     all(namesAndWords).forEach(rules::says);
     return rules;
   }
@@ -252,7 +252,9 @@ class StartRulesTest extends DesiredRig {
   void aFileThatSaysNothingOfApplicationsDeletesNone() {
     start("a", "1");
 
-    carryOut(new StartupMerge(state, Declare.CHANGED, new Origin(FILE, false, List.of()), null));
+    carryOut(
+        new StartupMerge(
+            state, DeclareMode.CHANGED, new ConfigOrigin(FILE, false, List.of()), null));
 
     nothingIsDone();
     start();
@@ -295,9 +297,12 @@ class StartRulesTest extends DesiredRig {
   @Test
   void anEntryWithoutANameMayBeAnyOfThem() {
     start("a", "1", "b", "1");
-    Problem problem = new Problem("shop.yaml", 1, 2, "applications[1].name", "3", "a string");
-    Origin origin = new Origin(FILE, true, List.of(new Origin.Refused(null, List.of(problem))));
-    StartupMerge rules = new StartupMerge(state, Declare.CHANGED, origin, null);
+    ConfigProblem problem =
+        new ConfigProblem("shop.yaml", 1, 2, "applications[1].name", "3", "a string");
+    ConfigOrigin origin =
+        new ConfigOrigin(
+            FILE, true, List.of(new ConfigOrigin.RefusedEntry(null, List.of(problem))));
+    StartupMerge rules = new StartupMerge(state, DeclareMode.CHANGED, origin, null);
     rules.says("a", wanted("1"));
 
     carryOut(rules);
@@ -402,7 +407,9 @@ class StartRulesTest extends DesiredRig {
   void aFileThatSaysNothingOfWhatIsServedLeavesTheCapacity() {
     startWith(50.0);
 
-    carryOut(new StartupMerge(state, Declare.CHANGED, new Origin(FILE, false, List.of()), null));
+    carryOut(
+        new StartupMerge(
+            state, DeclareMode.CHANGED, new ConfigOrigin(FILE, false, List.of()), null));
 
     nothingIsDone();
     assertThat(state.head.targetCapacity()).isEqualTo(50);
@@ -418,7 +425,7 @@ class StartRulesTest extends DesiredRig {
     ran("a");
     doneIfAny(state.delete("b"));
     rest("r", "1");
-    StartupMerge rules = new StartupMerge(state, Declare.ALL, ORIGIN, 50.0);
+    StartupMerge rules = new StartupMerge(state, DeclareMode.ALL, ORIGIN, 50.0);
     all("a", "1", "b", "1", "c", "1").forEach(rules::says);
 
     carryOut(rules);

@@ -1,6 +1,6 @@
 package dev.berth.fakes;
 
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.node.DataPlane;
 import dev.berth.node.InstanceRankers;
 import dev.berth.protocol.port.LoopExecutor;
@@ -14,7 +14,7 @@ public final class Rankers {
     return new InstanceRankers(
         PlaneBuilder.hooks(Runnable::run),
         control,
-        new Builds(
+        new BuildCache(
             PlaneBuilder.hooks(Runnable::run),
             control,
             (application, revision) -> null,

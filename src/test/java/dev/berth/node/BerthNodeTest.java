@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.desired.LogDirectory;
 import dev.berth.view.LogFeed;
 import io.vertx.core.Future;
@@ -189,7 +189,7 @@ class BerthNodeTest {
               ConfigException.class,
               refused ->
                   assertThat(refused.problems())
-                      .extracting(Problem::path)
+                      .extracting(ConfigProblem::path)
                       .containsExactly(
                           "applications[1].import_path", "applications[3].import_path"));
     }

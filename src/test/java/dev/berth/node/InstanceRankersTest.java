@@ -6,7 +6,7 @@ import ch.qos.logback.classic.Level;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.spi.ReplicaRanker;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
@@ -51,8 +51,8 @@ class InstanceRankersTest {
   private final List<ControllerEvent> told = new ArrayList<>();
   private boolean stopping;
   private String build = "";
-  private final Builds builds =
-      new Builds(
+  private final BuildCache builds =
+      new BuildCache(
           PlaneBuilder.hooks(Runnable::run),
           control,
           (application, revision) -> source("{}"),
@@ -106,7 +106,7 @@ class InstanceRankersTest {
     build = ((Built) told.get(0)).built().build();
   }
 
-  private static Builds.Source source(String config) {
+  private static BuildCache.BuildInputs source(String config) {
     ServeConfig file =
         ConfigReader.read(
             "test.yaml",
@@ -116,7 +116,7 @@ class InstanceRankersTest {
                 + " request_router_config: "
                 + config
                 + "}]}]");
-    return new Builds.Source(file.applications().get(0), file);
+    return new BuildCache.BuildInputs(file.applications().get(0), file);
   }
 
   private String configure(String config) {

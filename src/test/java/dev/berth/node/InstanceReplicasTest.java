@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Level;
 import dev.berth.api.Application;
 import dev.berth.api.Deployment;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
@@ -69,7 +69,7 @@ class InstanceReplicasTest {
   private Runnable duringStart = () -> {};
   private Runnable duringCheck = () -> {};
   private int checks; // of health, begun
-  private @Nullable Promise<Builds.Source> elsewhere; // that has the code
+  private @Nullable Promise<BuildCache.BuildInputs> elsewhere; // that has the code
 
   private final DataPlane plane =
       new PlaneBuilder("n1", clock, bus)
@@ -78,8 +78,8 @@ class InstanceReplicasTest {
           .loop(loopTasks, () -> true)
           .handlers(PlaneBuilder.handlers(PlaneBuilder.hooks(offLoop)))
           .plane();
-  private final Builds builds =
-      new Builds(PlaneBuilder.hooks(offLoop), control, sources(), told::add, gone -> {});
+  private final BuildCache builds =
+      new BuildCache(PlaneBuilder.hooks(offLoop), control, sources(), told::add, gone -> {});
   private final InstanceRouters routers =
       new InstanceRouters(
           plane.routers,
@@ -129,17 +129,17 @@ class InstanceReplicasTest {
     }
   }
 
-  private Builds.Sources sources() {
-    return new Builds.Sources() {
+  private BuildCache.BuildInputsLookup sources() {
+    return new BuildCache.BuildInputsLookup() {
       @Override
-      public Builds.@Nullable Source find(String application, long revision) {
+      public BuildCache.@Nullable BuildInputs find(String application, long revision) {
         return null;
       }
 
       @Override
-      public Future<Builds.Source> elsewhere(String application, String build) {
+      public Future<BuildCache.BuildInputs> elsewhere(String application, String build) {
         return elsewhere == null
-            ? Builds.Sources.super.elsewhere(application, build)
+            ? BuildCache.BuildInputsLookup.super.elsewhere(application, build)
             : elsewhere.future();
       }
     };
@@ -166,8 +166,8 @@ class InstanceReplicasTest {
   @BeforeEach
   void build() {
     LoadedApplication code = loaded("num_replicas: 1");
-    Builds.Read read = new Builds.Read(code, code.built());
-    builds.readEarly(new Builds.Reading(code.config(), Future.succeededFuture(read)));
+    BuildCache.LoadedRevision read = new BuildCache.LoadedRevision(code, code.built());
+    builds.readEarly(new BuildCache.PendingLoad(code.config(), Future.succeededFuture(read)));
     builds.build(new Build(EPOCH, "a", 1));
     runAll();
     assertThat(take()).hasSize(1).first().isInstanceOf(Built.class);
@@ -477,8 +477,8 @@ class InstanceReplicasTest {
   @Test
   void noCodeIsReadForAnApplicationWithTooManyLostThreads() {
     String lost = "threads lost to hooks that ignore interrupts: 8";
-    Builds held =
-        new Builds(
+    BuildCache held =
+        new BuildCache(
             new HookThreads() {
               @Override
               public Runnable run(String application, HookKind kind, Runnable task) {
@@ -492,7 +492,7 @@ class InstanceReplicasTest {
             },
             control,
             (application, revision) ->
-                new Builds.Source(
+                new BuildCache.BuildInputs(
                     loaded("num_replicas: 1").config(),
                     ConfigReader.read("test.yaml", Path.of("."), "applications: []")),
             told::add,

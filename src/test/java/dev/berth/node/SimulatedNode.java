@@ -3,7 +3,7 @@ package dev.berth.node;
 import dev.berth.api.DeploymentId;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.MemberList;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.ServeConfig;
@@ -50,7 +50,7 @@ public final class SimulatedNode {
       HookThreads hooks,
       Executor offLoop,
       @Nullable StateLog log,
-      BiFunction<String, String, Future<Builds.Source>> code,
+      BiFunction<String, String, Future<BuildCache.BuildInputs>> code,
       Handler<Throwable> broken) {}
 
   private final Around around;
@@ -175,7 +175,7 @@ public final class SimulatedNode {
     return serve == null
         ? new WorkerRole(on, host, there, around.offLoop) {
           @Override
-          public Future<Builds.Source> elsewhere(String application, String build) {
+          public Future<BuildCache.BuildInputs> elsewhere(String application, String build) {
             return around.code.apply(application, build);
           }
         }

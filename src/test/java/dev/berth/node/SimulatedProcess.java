@@ -1,8 +1,8 @@
 package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.code.Builds;
-import dev.berth.code.Policies;
+import dev.berth.code.BuildCache;
+import dev.berth.code.PolicyInvoker;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.DeploymentConfig;
@@ -82,7 +82,7 @@ public final class SimulatedProcess {
       SplittableRandom random,
       BiConsumer<String, ControllerEvent> tell,
       BiConsumer<String, BusMessage> toRouters,
-      Function<Supplier<Builds.@Nullable Source>, Future<Builds.Source>> code) {
+      Function<Supplier<BuildCache.@Nullable BuildInputs>, Future<BuildCache.BuildInputs>> code) {
 
     InstantSource wallClock() {
       return () -> Instant.ofEpochMilli(TimeUnit.NANOSECONDS.toMillis(nanoClock.getAsLong()));
@@ -139,7 +139,7 @@ public final class SimulatedProcess {
 
   /** The entry that is to run of a revision, as it was submitted. */
   public String entry(String application, long revision) {
-    Builds.Source source = serve.find(application, revision);
+    BuildCache.BuildInputs source = serve.find(application, revision);
     return source == null
         ? ""
         : new io.vertx.core.json.JsonObject(source.config().entry()).encode();
@@ -166,18 +166,18 @@ public final class SimulatedProcess {
   }
 
   /** What is built elsewhere. */
-  private final class Following implements Builds.Sources {
+  private final class Following implements BuildCache.BuildInputsLookup {
     @Override
-    public Builds.@Nullable Source find(String application, long revision) {
+    public BuildCache.@Nullable BuildInputs find(String application, long revision) {
       return null;
     }
 
     @Override
-    public Future<Builds.Source> elsewhere(String application, String build) {
+    public Future<BuildCache.BuildInputs> elsewhere(String application, String build) {
       return around.code.apply(
           () -> {
             ApplicationConfig config = instances.get(0).builds.config(application, build);
-            return config == null ? null : new Builds.Source(config, file);
+            return config == null ? null : new BuildCache.BuildInputs(config, file);
           });
     }
   }
@@ -186,7 +186,7 @@ public final class SimulatedProcess {
   public final class Instance {
     private final String node;
     private final DataPlane plane;
-    private final Builds builds;
+    private final BuildCache builds;
     private final InstanceRouters deployments;
     private final InstanceReplicas replicas;
     private final RouteRegistry routes;
@@ -236,7 +236,7 @@ public final class SimulatedProcess {
               ExplanationConsumer.NONE,
               PlaneBuilder.defaults());
       builds =
-          new Builds(
+          new BuildCache(
               around.hooks,
               around.control,
               instances.isEmpty() ? serve : new Following(),
@@ -265,7 +265,7 @@ public final class SimulatedProcess {
           ControllerActionExecutor.ofController(
                   gate,
                   new TransitionLog(),
-                  new Policies(
+                  new PolicyInvoker(
                       around.hooks,
                       around.control,
                       builds,

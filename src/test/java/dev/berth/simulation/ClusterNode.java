@@ -1,7 +1,7 @@
 package dev.berth.simulation;
 
 import dev.berth.cluster.membership.MemberList;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.desired.StateLog;
@@ -247,13 +247,14 @@ final class ClusterNode {
     vertx().loops.get(0).execute(task);
   }
 
-  Builds.@Nullable Source build(String application, String build) {
+  BuildCache.@Nullable BuildInputs build(String application, String build) {
     var found = serves() ? process().build(application, build) : null;
-    return found == null ? null : new Builds.Source(found, config);
+    return found == null ? null : new BuildCache.BuildInputs(found, config);
   }
 
   /** What it asked for has come, or will not. */
-  void isTold(int asks, Promise<Builds.Source> read, Builds.@Nullable Source found) {
+  void isTold(
+      int asks, Promise<BuildCache.BuildInputs> read, BuildCache.@Nullable BuildInputs found) {
     if (!isUp() || asks != processes) {
       return;
     }

@@ -3,7 +3,7 @@ package dev.berth.simulation;
 import static dev.berth.fakes.Submits.submit;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.ServeControl;
 import dev.berth.node.SimulatedNode;
@@ -298,8 +298,8 @@ final class ClusterSimulation {
   }
 
   /** What a worker reads of a build, from the controller's node. */
-  Future<Builds.Source> code(ClusterNode worker, String application, String build) {
-    Promise<Builds.Source> read = Promise.promise();
+  Future<BuildCache.BuildInputs> code(ClusterNode worker, String application, String build) {
+    Promise<BuildCache.BuildInputs> read = Promise.promise();
     ClusterNode from = first();
     int process = from.processes;
     int asks = worker.processes;

@@ -1,7 +1,7 @@
 package dev.berth.simulation;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.code.Builds;
+import dev.berth.code.BuildCache;
 import dev.berth.code.StartFailedException;
 import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction;
@@ -630,8 +630,8 @@ final class LifecycleSimulation {
   // --- the network ---
 
   /** An instance asks the first one for code, and mostly has its answer soon. */
-  private Future<Builds.Source> fetch(Supplier<Builds.@Nullable Source> asked) {
-    Promise<Builds.Source> fetched = Promise.promise();
+  private Future<BuildCache.BuildInputs> fetch(Supplier<BuildCache.@Nullable BuildInputs> asked) {
+    Promise<BuildCache.BuildInputs> fetched = Promise.promise();
     SimulatedLoop asking = control;
     count("code fetched", 1);
     world.after(
@@ -640,7 +640,7 @@ final class LifecycleSimulation {
         () ->
             asking.execute(
                 () -> {
-                  Builds.Source source = asked.get();
+                  BuildCache.BuildInputs source = asked.get();
                   if (source == null) {
                     fetched.fail(new StartFailedException("build: none (expected: one held)"));
                   } else {

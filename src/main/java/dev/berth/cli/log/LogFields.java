@@ -3,7 +3,7 @@ package dev.berth.cli.log;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.IThrowableProxy;
 import ch.qos.logback.classic.spi.ThrowableProxyUtil;
-import dev.berth.code.CallingApplication;
+import dev.berth.code.CallerApplicationResolver;
 import dev.berth.node.loops.RequestLocal;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -44,7 +44,7 @@ public final class LogFields {
       }
     }
     if (!fields.containsKey(APPLICATION) && !isServers(event.getLoggerName())) {
-      String application = CallingApplication.find();
+      String application = CallerApplicationResolver.find();
       if (application != null) {
         fields.put(APPLICATION, application);
       }

@@ -5,7 +5,7 @@ import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.ConsoleAppender;
-import dev.berth.code.CallingApplication;
+import dev.berth.code.CallerApplicationResolver;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.LogEncoding;
@@ -43,7 +43,7 @@ public final class ProcessLog {
   private static void threadEnded(Thread thread, Throwable thrown) {
     Throwable told = UserFailure.legible(thrown);
     LoggingEventBuilder line = LoggerFactory.getLogger("uncaught").atError().setCause(told);
-    String application = CallingApplication.thatThrew(told);
+    String application = CallerApplicationResolver.thatThrew(told);
     if (application != null) {
       line = line.addKeyValue("application", application);
     }

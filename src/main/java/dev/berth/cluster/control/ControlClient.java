@@ -20,7 +20,7 @@ import dev.berth.cluster.membership.Handshake.HandshakeRefused;
 import dev.berth.cluster.membership.Handshake.Welcome;
 import dev.berth.cluster.membership.MemberList;
 import dev.berth.cluster.membership.NodeInfo;
-import dev.berth.config.ClusterConfig.Role;
+import dev.berth.config.ClusterConfig.ClusterRole;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -378,7 +378,7 @@ public final class ControlClient {
       if (!self.control.isEmpty() && !self.control.contains(controller)) {
         return "%s (expected: one of %s)".formatted(controller, self.control);
       }
-      return line.refusal(self.cluster, controller, Role.CONTROL);
+      return line.refusal(self.cluster, controller, ClusterRole.CONTROL);
     }
 
     /** Sends the inventory. Events that it contains precede it on the same event loop. */

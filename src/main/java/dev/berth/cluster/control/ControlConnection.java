@@ -1,6 +1,6 @@
 package dev.berth.cluster.control;
 
-import dev.berth.config.ClusterConfig.Role;
+import dev.berth.config.ClusterConfig.ClusterRole;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,5 +36,5 @@ public interface ControlConnection {
   void end(String reason);
 
   /** Returns the reason why the peer's certificate does not authorise a node; null when it does. */
-  @Nullable String refusal(String cluster, String node, Role role);
+  @Nullable String refusal(String cluster, String node, ClusterRole role);
 }

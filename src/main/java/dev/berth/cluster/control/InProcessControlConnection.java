@@ -1,6 +1,6 @@
 package dev.berth.cluster.control;
 
-import dev.berth.config.ClusterConfig.Role;
+import dev.berth.config.ClusterConfig.ClusterRole;
 import io.vertx.core.internal.ContextInternal;
 import java.util.Objects;
 import java.util.function.Function;
@@ -55,7 +55,7 @@ final class InProcessControlConnection implements ControlConnection {
   }
 
   @Override
-  public @Nullable String refusal(String cluster, String node, Role role) {
+  public @Nullable String refusal(String cluster, String node, ClusterRole role) {
     return null;
   }
 }

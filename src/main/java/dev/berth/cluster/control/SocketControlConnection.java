@@ -4,7 +4,7 @@ import dev.berth.cluster.control.ControlForm.Urgent;
 import dev.berth.cluster.link.InFlightBytes;
 import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.LinkTls;
-import dev.berth.config.ClusterConfig.Role;
+import dev.berth.config.ClusterConfig.ClusterRole;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetSocket;
@@ -64,7 +64,7 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
   }
 
   @Override
-  public @Nullable String refusal(String cluster, String node, Role role) {
+  public @Nullable String refusal(String cluster, String node, ClusterRole role) {
     return tls.refusal(Objects.requireNonNull(socket), cluster, node, role);
   }
 

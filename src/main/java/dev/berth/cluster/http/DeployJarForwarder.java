@@ -3,12 +3,12 @@ package dev.berth.cluster.http;
 import dev.berth.admin.AdminRefusal;
 import dev.berth.cluster.http.PeerClient.PeerResponse;
 import dev.berth.cluster.membership.NodeInfo;
-import dev.berth.code.JarsByContent;
+import dev.berth.code.ContentAddressedJars;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.SubmittedConfig;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Types;
 import dev.berth.view.CommandRejectedException;
 import dev.berth.view.CommandRejectedException.CommandRejectionReason;
@@ -91,9 +91,9 @@ record DeployJarForwarder(Vertx vertx, ControlNodeClient control, ServeConfig fi
     } catch (ConfigException refused) {
       throw new CommandRejectedException(
           CommandRejectionReason.INVALID,
-          refused.problems().stream().map(Problem::toString).toList());
+          refused.problems().stream().map(ConfigProblem::toString).toList());
     }
-    JarsByContent content = new JarsByContent();
+    ContentAddressedJars content = new ContentAddressedJars();
     Map<String, Path> jars = new LinkedHashMap<>();
     sent.applications().stream()
         .flatMap(each -> each.jars().stream())
@@ -107,7 +107,7 @@ record DeployJarForwarder(Vertx vertx, ControlNodeClient control, ServeConfig fi
         jars, content.inPlaceOfPaths(declared(sent, application)).toBuffer());
   }
 
-  private static void digest(Path jar, JarsByContent content, Map<String, Path> jars) {
+  private static void digest(Path jar, ContentAddressedJars content, Map<String, Path> jars) {
     try {
       String digest = content.add(jar);
       if (digest != null) { // null when already added

@@ -1,7 +1,7 @@
 package dev.berth.cluster.link;
 
 import dev.berth.cluster.CertificateNames;
-import dev.berth.config.ClusterConfig.Role;
+import dev.berth.config.ClusterConfig.ClusterRole;
 import dev.berth.net.tls.TlsFileWatcher;
 import dev.berth.net.tls.TlsFiles;
 import dev.berth.net.tls.TlsMaterial;
@@ -156,13 +156,13 @@ public final class LinkTls {
    *
    * @return the reason for a refusal; null when the certificate authorises the node
    */
-  public @Nullable String refusal(NetSocket peer, String cluster, String node, Role role) {
+  public @Nullable String refusal(NetSocket peer, String cluster, String node, ClusterRole role) {
     return watch == null ? null : refusal(peer.sslSession(), cluster, node, role);
   }
 
   /** Checks the peer's session as {@link #refusal(NetSocket, String, String, Role)} does. */
   public @Nullable String refusal(
-      @Nullable SSLSession peer, String cluster, String node, Role role) {
+      @Nullable SSLSession peer, String cluster, String node, ClusterRole role) {
     if (watch == null) {
       return null;
     }

@@ -1,6 +1,6 @@
 package dev.berth.cluster.membership;
 
-import dev.berth.config.ClusterConfig.Role;
+import dev.berth.config.ClusterConfig.ClusterRole;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -36,8 +36,8 @@ public record NodeInfo(
     labels = Map.copyOf(labels);
   }
 
-  public Role role() {
-    return control ? Role.CONTROL : Role.WORKER;
+  public ClusterRole role() {
+    return control ? ClusterRole.CONTROL : ClusterRole.WORKER;
   }
 
   /** Returns the node's name in bus addresses. Addresses of an earlier process have no receiver. */

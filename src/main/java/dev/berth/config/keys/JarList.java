@@ -33,9 +33,9 @@ final class JarList implements Type<List<Path>> {
   }
 
   @Override
-  public @Nullable List<Path> read(Node node, Place place) {
+  public @Nullable List<Path> read(Node node, ParseContext place) {
     if (!(node instanceof SequenceNode sequence)) {
-      place.problem(node, Scalars.describe(node), expected());
+      place.problem(node, YamlScalars.describe(node), expected());
       return null;
     }
     List<Path> jars = new ArrayList<>();
@@ -47,10 +47,10 @@ final class JarList implements Type<List<Path>> {
   }
 
   /** Returns the jars of one item; none after reporting a problem. */
-  private static List<Path> readItem(Node node, Place place) {
-    String text = Scalars.string(node);
+  private static List<Path> readItem(Node node, ParseContext place) {
+    String text = YamlScalars.string(node);
     if (text == null || text.isBlank()) {
-      place.problem(node, Scalars.describe(node), EXPECTED_ITEM);
+      place.problem(node, YamlScalars.describe(node), EXPECTED_ITEM);
       return List.of();
     }
     if (BY_CONTENT.matcher(text).matches()) {
@@ -60,38 +60,40 @@ final class JarList implements Type<List<Path>> {
     try {
       path = place.resolve(node, text);
     } catch (InvalidPathException notAPath) {
-      place.problem(node, Scalars.show(node), EXPECTED_ITEM);
+      place.problem(node, YamlScalars.show(node), EXPECTED_ITEM);
       return List.of();
     }
-    List<Path> jars = place.tryLook() ? jarsAt(path, place) : List.of();
-    if (place.hasLookedEnough()) {
-      place.problem(node, "more files than allowed", "at most " + Place.MOST_FILES + " files");
+    List<Path> jars = place.tryInspect() ? jarsAt(path, place) : List.of();
+    if (place.isInspectionLimitReached()) {
+      place.problem(
+          node, "more files than allowed", "at most " + ParseContext.MAX_FILES + " files");
     } else if (jars.isEmpty()) {
       String what =
           Files.isDirectory(path)
               ? ", a directory without readable jars"
               : Files.exists(path) ? ", not a readable .jar file" : ", which does not exist";
-      place.problem(node, Scalars.show(node) + what, EXPECTED_ITEM);
+      place.problem(node, YamlScalars.show(node) + what, EXPECTED_ITEM);
     }
     return jars;
   }
 
   /** Returns a jar that was uploaded before the configuration that names it. */
-  private static List<Path> byContent(String sha256, Node node, Place place) {
+  private static List<Path> byContent(String sha256, Node node, ParseContext place) {
     Path jar = place.jar(sha256);
     if (jar == null) {
-      place.problem(node, Scalars.show(node) + ", which was not sent", "digest of a stored jar");
+      place.problem(
+          node, YamlScalars.show(node) + ", which was not sent", "digest of a stored jar");
       return List.of();
     }
     return List.of(jar);
   }
 
-  private static List<Path> jarsAt(Path path, Place place) {
+  private static List<Path> jarsAt(Path path, ParseContext place) {
     if (!Files.isDirectory(path)) {
       return isJar(path) ? List.of(path) : List.of();
     }
     try (Stream<Path> files = Files.list(path)) {
-      return files.takeWhile(file -> place.tryLook()).filter(JarList::isJar).sorted().toList();
+      return files.takeWhile(file -> place.tryInspect()).filter(JarList::isJar).sorted().toList();
     } catch (IOException unreadable) {
       return List.of();
     }

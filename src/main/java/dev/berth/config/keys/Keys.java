@@ -21,11 +21,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Keys {
 
-  private final List<Key<?>> declared;
-  private final Reach reach;
+  private final List<ConfigKey<?>> declared;
+  private final ChangeReach reach;
 
   public Keys() {
-    this(Reach.INSTANCE);
+    this(ChangeReach.INSTANCE);
   }
 
   /**
@@ -33,53 +33,53 @@ public final class Keys {
    *
    * @param reach default reach of the keys
    */
-  public Keys(Reach reach) {
+  public Keys(ChangeReach reach) {
     this(new ArrayList<>(), reach);
   }
 
-  private Keys(List<Key<?>> declared, Reach reach) {
+  private Keys(List<ConfigKey<?>> declared, ChangeReach reach) {
     this.declared = declared;
     this.reach = reach;
   }
 
   /** Returns a builder that adds keys with another reach to the same section. */
-  public Keys reaching(Reach what) {
+  public Keys reaching(ChangeReach what) {
     return new Keys(declared, what);
   }
 
   /** Adds a key that is declared elsewhere. */
-  public <T> Key<T> add(Key<T> key) {
+  public <T> ConfigKey<T> add(ConfigKey<T> key) {
     declared.add(key);
     return key.reaches(reach);
   }
 
-  /** Adds a key with a default; see {@link Key#of}. */
-  public <T> Key<T> key(String name, Type<T> type, @Nullable T fallback) {
-    return add(Key.of(name, type, fallback));
+  /** Adds a key with a default; see {@link ConfigKey#of}. */
+  public <T> ConfigKey<T> key(String name, Type<T> type, @Nullable T fallback) {
+    return add(ConfigKey.of(name, type, fallback));
   }
 
-  /** Adds a key whose default {@link Key#fallback} sets. */
-  public <T> Key<T> key(String name, Type<T> type) {
+  /** Adds a key whose default {@link ConfigKey#fallback} sets. */
+  public <T> ConfigKey<T> key(String name, Type<T> type) {
     return key(name, type, null);
   }
 
-  /** Adds a required key; see {@link Key#required}. */
-  public <T> Key<T> required(String name, Type<T> type) {
-    return add(Key.required(name, type));
+  /** Adds a required key; see {@link ConfigKey#required}. */
+  public <T> ConfigKey<T> required(String name, Type<T> type) {
+    return add(ConfigKey.required(name, type));
   }
 
-  /** Adds an optional key; see {@link Key#optional}. */
-  public <T> Key<T> optional(String name, Type<T> type) {
-    return add(Key.optional(name, type));
+  /** Adds an optional key; see {@link ConfigKey#optional}. */
+  public <T> ConfigKey<T> optional(String name, Type<T> type) {
+    return add(ConfigKey.optional(name, type));
   }
 
-  /** Adds a nested mapping; see {@link Key#mapping}. Its keys have their own reach. */
-  public Key<Settings> mapping(String name, Section section) {
-    return add(Key.mapping(name, section)).reaches(Reach.INSTANCE);
+  /** Adds a nested mapping; see {@link ConfigKey#mapping}. Its keys have their own reach. */
+  public ConfigKey<Settings> mapping(String name, Section section) {
+    return add(ConfigKey.mapping(name, section)).reaches(ChangeReach.INSTANCE);
   }
 
   /** Returns a section of the keys declared so far. */
   public Section section() {
-    return Section.of(declared.toArray(new Key<?>[0]));
+    return Section.of(declared.toArray(new ConfigKey<?>[0]));
   }
 }

@@ -10,9 +10,9 @@ import java.util.List;
 public final class Problems {
 
   /** Maximum number of errors, and of warnings, that are reported; further ones are counted. */
-  public static final int MOST = 100;
+  public static final int MAX_REPORTED = 100;
 
-  private final List<Problem> kept = new ArrayList<>();
+  private final List<ConfigProblem> kept = new ArrayList<>();
   private final boolean all;
   private int errors;
   private int warnings;
@@ -26,8 +26,8 @@ public final class Problems {
     this.all = all;
   }
 
-  void add(Problem problem) {
-    if ((problem.isWarning() ? ++warnings : ++errors) <= MOST || all) {
+  void add(ConfigProblem problem) {
+    if ((problem.isWarning() ? ++warnings : ++errors) <= MAX_REPORTED || all) {
       kept.add(problem);
     }
   }
@@ -39,13 +39,14 @@ public final class Problems {
 
   /** Returns whether further errors are only counted, so that their texts need not be computed. */
   boolean isFull() {
-    return errors >= MOST;
+    return errors >= MAX_REPORTED;
   }
 
   /** Returns the retained problems in the order of the file. */
-  List<Problem> every() {
-    List<Problem> every = new ArrayList<>(kept);
-    every.sort(Comparator.comparingInt(Problem::line).thenComparingInt(Problem::column));
+  List<ConfigProblem> every() {
+    List<ConfigProblem> every = new ArrayList<>(kept);
+    every.sort(
+        Comparator.comparingInt(ConfigProblem::line).thenComparingInt(ConfigProblem::column));
     return every;
   }
 
@@ -53,23 +54,23 @@ public final class Problems {
    * Returns the first problems in the order of the file; the last ones state the number of further
    * problems.
    */
-  List<Problem> first() {
-    List<Problem> first = new ArrayList<>();
-    int[] left = {MOST, MOST};
-    for (Problem each : every()) {
+  List<ConfigProblem> first() {
+    List<ConfigProblem> first = new ArrayList<>();
+    int[] left = {MAX_REPORTED, MAX_REPORTED};
+    for (ConfigProblem each : every()) {
       if (left[each.severity().ordinal()]-- > 0) {
         first.add(each);
       }
     }
-    addRest(first, Problem.Severity.ERROR, errors);
-    addRest(first, Problem.Severity.WARNING, warnings);
+    addRest(first, ConfigProblem.Severity.ERROR, errors);
+    addRest(first, ConfigProblem.Severity.WARNING, warnings);
     return first;
   }
 
-  private static void addRest(List<Problem> all, Problem.Severity severity, int found) {
-    if (found > MOST) {
-      String more = "and " + (found - MOST) + " more";
-      all.add(new Problem(severity, all.get(0).file(), 0, 0, "", more, "none"));
+  private static void addRest(List<ConfigProblem> all, ConfigProblem.Severity severity, int found) {
+    if (found > MAX_REPORTED) {
+      String more = "and " + (found - MAX_REPORTED) + " more";
+      all.add(new ConfigProblem(severity, all.get(0).file(), 0, 0, "", more, "none"));
     }
   }
 }

@@ -62,7 +62,7 @@ public final class Schema extends LinkedHashMap<String, Object> {
   }
 
   /** Returns the schema of a key's value, with its description and default for editors. */
-  static Schema ofKey(Key<?> key) {
+  static Schema ofKey(ConfigKey<?> key) {
     Map<String, Object> value = key.type().schema();
     Schema schema = any();
     if (!key.nullable()) {

@@ -16,8 +16,8 @@ final class Secret implements Type<String> {
   }
 
   @Override
-  public @Nullable String read(Node node, Place place) {
-    String text = Scalars.string(node);
+  public @Nullable String read(Node node, ParseContext place) {
+    String text = YamlScalars.string(node);
     if (text != null && !text.isEmpty()) {
       return text;
     }

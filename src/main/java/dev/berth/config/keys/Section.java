@@ -24,15 +24,15 @@ public final class Section implements Type<Settings> {
   /** Prefix of the refusal of a Ray Serve feature; the reason follows. */
   public static final String NOT_SUPPORTED = "not supported by this version: ";
 
-  private final List<Key<?>> keys;
+  private final List<ConfigKey<?>> keys;
   private final Map<String, String> refused;
   private final Map<String, String> misplaced;
   private final Consumer<Settings> check;
-  final List<Key<Settings>> mappings; // keys of the mappings in it
+  final List<ConfigKey<Settings>> mappings; // keys of the mappings in it
   private final Settings empty;
 
   private Section(
-      List<Key<?>> keys,
+      List<ConfigKey<?>> keys,
       Map<String, String> refused,
       Map<String, String> misplaced,
       Consumer<Settings> check) {
@@ -40,23 +40,23 @@ public final class Section implements Type<Settings> {
     this.refused = refused;
     this.misplaced = misplaced;
     this.check = check;
-    this.mappings = keys.stream().filter(Key::merged).map(Section::mapping).toList();
+    this.mappings = keys.stream().filter(ConfigKey::merged).map(Section::mapping).toList();
     this.empty = Settings.empty(this);
   }
 
   @SuppressWarnings("unchecked") // only mappings are merged
-  private static Key<Settings> mapping(Key<?> key) {
-    return (Key<Settings>) key;
+  private static ConfigKey<Settings> mapping(ConfigKey<?> key) {
+    return (ConfigKey<Settings>) key;
   }
 
   /** Creates a section of these keys, in this order; each key belongs to one section. */
-  public static Section of(Key<?>... keys) {
+  public static Section of(ConfigKey<?>... keys) {
     return new Section(List.of(keys), Map.of(), Map.of(), values -> {});
   }
 
   /** Returns a section with the keys and refusals of {@code more} added. */
   public Section and(Section more) {
-    List<Key<?>> all = new ArrayList<>(keys);
+    List<ConfigKey<?>> all = new ArrayList<>(keys);
     all.addAll(more.keys);
     return new Section(
         List.copyOf(all), with(refused, more.refused), with(misplaced, more.misplaced), check);
@@ -92,12 +92,12 @@ public final class Section implements Type<Settings> {
   }
 
   /** Returns the keys in the order of their declaration, which is that of the reference. */
-  public List<Key<?>> keys() {
+  public List<ConfigKey<?>> keys() {
     return keys;
   }
 
   /** Returns the names of Ray Serve's that this version refuses, with the reasons. */
-  public Map<String, String> refused() {
+  public Map<String, String> refusals() {
     return refused;
   }
 
@@ -110,12 +110,12 @@ public final class Section implements Type<Settings> {
    * Returns the index of a key, compared by identity because each key is declared once; -1 for a
    * key of another section.
    */
-  int indexOf(Key<?> key) {
+  int indexOf(ConfigKey<?> key) {
     return keys.indexOf(key);
   }
 
   /** Returns whether a key belongs to this section, or to a mapping in it. */
-  boolean knows(Key<?> key) {
+  boolean knows(ConfigKey<?> key) {
     return pathOf(key) != null;
   }
 
@@ -123,11 +123,11 @@ public final class Section implements Type<Settings> {
    * Returns the path from this section, as in {@code limits.max_connections}; null for a key of
    * another section.
    */
-  @Nullable String pathOf(Key<?> key) {
+  @Nullable String pathOf(ConfigKey<?> key) {
     if (indexOf(key) >= 0) {
       return key.name();
     }
-    for (Key<Settings> inner : mappings) {
+    for (ConfigKey<Settings> inner : mappings) {
       String below = inner.type() instanceof Section section ? section.pathOf(key) : null;
       if (below != null) {
         return inner.name() + "." + below;
@@ -144,9 +144,9 @@ public final class Section implements Type<Settings> {
     if (find(name) != null) {
       return name;
     }
-    for (Key<?> key : keys) {
-      boolean list = key.type() instanceof ListOf<?>;
-      Type<?> type = key.type() instanceof ListOf<?> items ? items.item() : key.type();
+    for (ConfigKey<?> key : keys) {
+      boolean list = key.type() instanceof ListType<?>;
+      Type<?> type = key.type() instanceof ListType<?> items ? items.item() : key.type();
       String below = type instanceof Section inner ? inner.pathOf(name) : null;
       if (below != null) {
         return key.name() + (list ? "[]." : ".") + below;
@@ -173,7 +173,7 @@ public final class Section implements Type<Settings> {
         (name, why) ->
             properties.put(name, Schema.of("null").with("description", "Refused: " + why + ".")));
     Schema schema = Schema.of("object").with("properties", properties);
-    List<String> required = keys.stream().filter(Key::required).map(Key::name).toList();
+    List<String> required = keys.stream().filter(ConfigKey::required).map(ConfigKey::name).toList();
     if (!required.isEmpty()) {
       schema.with("required", required);
     }
@@ -181,33 +181,33 @@ public final class Section implements Type<Settings> {
   }
 
   @Override
-  public @Nullable Settings read(Node node, Place place) {
+  public @Nullable Settings read(Node node, ParseContext place) {
     if (!(node instanceof MappingNode mapping)) {
-      place.problem(node, Scalars.describe(node), expected());
+      place.problem(node, YamlScalars.describe(node), expected());
       return null;
     }
-    place.remember(node);
+    place.recordPosition(node);
     Map<String, Node> given = new LinkedHashMap<>();
     Map<String, Integer> lines = new HashMap<>();
-    Settings values = Settings.reading(this, new Marks(node, given, place));
+    Settings values = Settings.reading(this, new NodePositions(node, given, place));
     for (NodeTuple entry : mapping.getValue()) {
       String name = nameOf(entry.getKeyNode(), place, lines);
       if (name != null) {
-        Key<?> key = find(name);
+        ConfigKey<?> key = find(name);
         if (key == null) {
-          reject(name, entry, place.key(Scalars.shorten(name)));
+          reject(name, entry, place.key(YamlScalars.shorten(name)));
         } else {
-          place.key(name).remember(entry.getValueNode());
+          place.key(name).recordPosition(entry.getValueNode());
           given.put(name, entry.getValueNode());
           readValue(key, entry.getValueNode(), place.key(name), values);
           warnOf(key, entry, place.key(name));
         }
       }
     }
-    for (Key<?> key : keys) {
+    for (ConfigKey<?> key : keys) {
       if (key.required() && !given.containsKey(key.name())) {
         place.key(key.name()).problem(node, "missing", key.type().expected());
-        values.sayWrong(key);
+        values.markInvalid(key);
       }
     }
     check.accept(values);
@@ -215,16 +215,17 @@ public final class Section implements Type<Settings> {
   }
 
   /** Returns the name of a key; null after reporting a problem. */
-  private static @Nullable String nameOf(Node node, Place place, Map<String, Integer> lines) {
+  private static @Nullable String nameOf(
+      Node node, ParseContext place, Map<String, Integer> lines) {
     if (!(node instanceof ScalarNode scalar) || !scalar.getTag().equals(Tag.STR)) {
-      place.problem(node, Scalars.describe(node) + " as a key", "a name");
+      place.problem(node, YamlScalars.describe(node) + " as a key", "a name");
       return null;
     }
     int line = node.getStartMark().map(mark -> mark.getLine() + 1).orElse(0);
     Integer first = lines.putIfAbsent(scalar.getValue(), line);
     if (first != null) {
       place
-          .key(Scalars.shorten(scalar.getValue()))
+          .key(YamlScalars.shorten(scalar.getValue()))
           .problem(node, "given twice", "once; it is on line " + first + " already");
       return null;
     }
@@ -237,45 +238,46 @@ public final class Section implements Type<Settings> {
    *
    * @throws IllegalArgumentException naming a key whose value is invalid or missing
    */
-  public Settings told(Map<?, ?> json) {
-    return Told.settings(this, json);
+  public Settings fromMap(Map<?, ?> json) {
+    return SettingsJson.settings(this, json);
   }
 
   /** Returns the key of that name; null when there is none. */
-  public @Nullable Key<?> find(String name) {
+  public @Nullable ConfigKey<?> find(String name) {
     return keys.stream().filter(key -> key.name().equals(name)).findFirst().orElse(null);
   }
 
-  private static <T> void readValue(Key<T> key, Node node, Place place, Settings values) {
-    boolean isNull = Scalars.isNull(node);
+  private static <T> void readValue(
+      ConfigKey<T> key, Node node, ParseContext place, Settings values) {
+    boolean isNull = YamlScalars.isNull(node);
     if (isNull && !key.nullable()) {
       place.problem(node, "null", key.type().expected());
     }
     T value = isNull ? null : key.read(node, place);
     if (value == null && !(isNull && key.nullable())) {
-      values.sayWrong(key);
+      values.markInvalid(key);
     } else {
-      values.say(key, value);
+      values.set(key, value);
     }
   }
 
   /**
    * Reports warnings of a key. The value {@code null} requests nothing, so it causes no warning.
    */
-  private static void warnOf(Key<?> key, NodeTuple entry, Place place) {
-    if (key.noEffect() != null && !Scalars.isNull(entry.getValueNode())) {
+  private static void warnOf(ConfigKey<?> key, NodeTuple entry, ParseContext place) {
+    if (key.noEffect() != null && !YamlScalars.isNull(entry.getValueNode())) {
       place.warning(entry.getKeyNode(), "has no effect: " + key.noEffect(), "leave it out");
-    } else if (key.instead() != null && !Scalars.isNull(entry.getValueNode())) {
+    } else if (key.instead() != null && !YamlScalars.isNull(entry.getValueNode())) {
       place.warning(entry.getKeyNode(), "deprecated", key.instead());
     }
   }
 
-  private void reject(String name, NodeTuple entry, Place place) {
+  private void reject(String name, NodeTuple entry, ParseContext place) {
     Node node = entry.getKeyNode();
     String why = refused.get(name);
     String rightPath = misplaced.get(name);
     if (why != null) {
-      if (!Scalars.isNull(entry.getValueNode())) {
+      if (!YamlScalars.isNull(entry.getValueNode())) {
         place.problem(node, NOT_SUPPORTED + why, "leave it out");
       }
     } else if (rightPath != null) {
@@ -283,7 +285,7 @@ public final class Section implements Type<Settings> {
     } else if (place.isFull()) {
       place.problem(node, "unknown key", "none");
     } else {
-      String near = Suggestion.forName(name, keys.stream().map(Key::name).toList());
+      String near = KeySuggestion.forName(name, keys.stream().map(ConfigKey::name).toList());
       String suggestion = near != null ? near : place.elsewhere(name);
       place.problem(
           node,
@@ -297,7 +299,7 @@ public final class Section implements Type<Settings> {
     String names =
         keys.stream()
             .filter(key -> key.noEffect() == null && key.instead() == null)
-            .map(Key::name)
+            .map(ConfigKey::name)
             .collect(Collectors.joining(", "));
     return names.isEmpty() ? "leave it out" : "one of " + names;
   }

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 public final class Settings {
 
   /** Marker of a key without a value. */
-  private enum Without {
+  private enum AbsentValue {
     /** Explicit {@code null}, where it is a value of its own. */
     NONE,
     /** Invalid value, already reported; rules ignore the key. */
@@ -35,10 +35,13 @@ public final class Settings {
   private final Section section;
   private final @Nullable Object[] said; // by the index of the key
   private final @Nullable Settings outer;
-  private final @Nullable Marks marks;
+  private final @Nullable NodePositions marks;
 
   private Settings(
-      Section section, @Nullable Object[] said, @Nullable Settings outer, @Nullable Marks marks) {
+      Section section,
+      @Nullable Object[] said,
+      @Nullable Settings outer,
+      @Nullable NodePositions marks) {
     this.section = section;
     this.said = said;
     this.outer = outer;
@@ -58,7 +61,7 @@ public final class Settings {
    * @throws IllegalStateException when the key is unset
    * @throws IllegalArgumentException when the key belongs to another section
    */
-  public <T> T get(Key<T> key) {
+  public <T> T get(ConfigKey<T> key) {
     T value = find(key);
     if (value == null) {
       throw new IllegalStateException(key.name() + ": unset (expected: a value)");
@@ -67,7 +70,7 @@ public final class Settings {
   }
 
   /** Returns the value, or else the default; null when unset. */
-  public <T> @Nullable T find(Key<T> key) {
+  public <T> @Nullable T find(ConfigKey<T> key) {
     return find(key, this);
   }
 
@@ -76,12 +79,12 @@ public final class Settings {
    *
    * @param asked the settings at the start of the look-up, which a default may depend on
    */
-  private <T> @Nullable T find(Key<T> key, Settings asked) {
+  private <T> @Nullable T find(ConfigKey<T> key, Settings asked) {
     int index = section.indexOf(key);
     if (index >= 0) {
       return own(index, key, asked);
     }
-    for (Key<Settings> inner : section.mappings) {
+    for (ConfigKey<Settings> inner : section.mappings) {
       if (inner.type() instanceof Section below && below.knows(key)) {
         Settings values = own(section.indexOf(inner), inner, asked);
         return values == null ? null : values.find(key, asked);
@@ -94,9 +97,9 @@ public final class Settings {
   }
 
   @SuppressWarnings("unchecked") // values were read or checked with this key's type
-  private <T> @Nullable T own(int index, Key<T> key, Settings asked) {
+  private <T> @Nullable T own(int index, ConfigKey<T> key, Settings asked) {
     Object value = said[index];
-    if (value instanceof Without) {
+    if (value instanceof AbsentValue) {
       return null;
     }
     T found = value == null ? key.fallback(asked) : key.capped((T) value, asked);
@@ -104,19 +107,19 @@ public final class Settings {
   }
 
   /** Returns the mappings of a list; empty when the list is invalid. */
-  public List<Settings> all(Key<List<Settings>> key) {
+  public List<Settings> all(ConfigKey<List<Settings>> key) {
     return Objects.requireNonNullElse(find(key), List.of());
   }
 
   /** Returns whether a key belongs to these settings, or to an enclosing mapping. */
-  boolean knows(Key<?> key) {
+  boolean knows(ConfigKey<?> key) {
     return section.knows(key) || (outer != null && outer.knows(key));
   }
 
   /**
    * Returns the value of a key of an enclosing mapping; its default when there is no such mapping.
    */
-  public <T> @Nullable T around(Key<T> key) {
+  public <T> @Nullable T around(ConfigKey<T> key) {
     return knows(key) ? find(key) : key.fallback(this);
   }
 
@@ -128,24 +131,24 @@ public final class Settings {
    *
    * @throws IllegalArgumentException when a file could not contain the value
    */
-  public <T> Settings with(Key<T> key, @Nullable T value) {
+  public <T> Settings with(ConfigKey<T> key, @Nullable T value) {
     if (value != null) {
       key.require(value);
     }
-    Settings changed = put(key, value == null && key.noneIsAValue() ? Without.NONE : value);
+    Settings changed = put(key, value == null && key.noneIsAValue() ? AbsentValue.NONE : value);
     changed.checkBounds();
     return changed;
   }
 
   /** Returns a copy as {@link #with} does, without checks. */
-  public Settings put(Key<?> key, @Nullable Object value) {
+  public Settings put(ConfigKey<?> key, @Nullable Object value) {
     int index = section.indexOf(key);
     if (index >= 0) {
       @Nullable Object[] changed = said.clone();
       changed[index] = value;
       return new Settings(section, changed, outer, null);
     }
-    for (Key<Settings> inner : section.mappings) {
+    for (ConfigKey<Settings> inner : section.mappings) {
       if (inner.type() instanceof Section below && below.knows(key)) {
         return put(inner, get(inner).put(key, value).within(null));
       }
@@ -156,7 +159,7 @@ public final class Settings {
   /** Returns these settings, with {@code lower}'s values for keys without a value. */
   public Settings over(Settings lower) {
     @Nullable Object[] both = said.clone();
-    List<Key<?>> keys = section.keys();
+    List<ConfigKey<?>> keys = section.keys();
     for (int i = 0; i < both.length; i++) {
       if (both[i] == null) {
         both[i] = lower.said[i];
@@ -206,7 +209,7 @@ public final class Settings {
    * could not contain, such as zero replicas. The receiving instance then has settings equal to
    * these.
    */
-  public Map<String, @Nullable Object> told() {
+  public Map<String, @Nullable Object> toMap() {
     return json(true);
   }
 
@@ -217,9 +220,9 @@ public final class Settings {
   }
 
   /** Returns the values of {@link #json} with a given reach, without their nesting. */
-  public Map<String, @Nullable Object> reaching(Reach reach) {
+  public Map<String, @Nullable Object> reaching(ChangeReach reach) {
     Map<String, @Nullable Object> all = new LinkedHashMap<>();
-    for (Key<?> key : section.keys()) {
+    for (ConfigKey<?> key : section.keys()) {
       if (key.reach() == reach) {
         putJson(key, false, all);
       } else if (find(key) instanceof Settings inner) {
@@ -229,9 +232,12 @@ public final class Settings {
     return Collections.unmodifiableMap(all);
   }
 
-  private <T> void putJson(Key<T> key, boolean unchecked, Map<String, @Nullable Object> into) {
+  private <T> void putJson(
+      ConfigKey<T> key, boolean unchecked, Map<String, @Nullable Object> into) {
     T value = find(key);
-    if (value != null && key.reach() != Reach.NOTHING && (unchecked || key.type().allows(value))) {
+    if (value != null
+        && key.reach() != ChangeReach.NOTHING
+        && (unchecked || key.type().allows(value))) {
       into.put(key.name(), json(key.type(), value, unchecked));
     }
   }
@@ -243,7 +249,7 @@ public final class Settings {
     if (value instanceof Duration || value instanceof Double) {
       return new BigDecimal(type.write(value)); // as users write: 20 instead of 20.0
     }
-    if (type instanceof ListOf<?> list) {
+    if (type instanceof ListType<?> list) {
       return jsonItems(list, (List<?>) value, unchecked);
     }
     if (value instanceof Integer && !type.write(value).equals(value.toString())) {
@@ -254,30 +260,30 @@ public final class Settings {
   }
 
   @SuppressWarnings("unchecked") // the items of a list are of its type
-  private static <T> List<Object> jsonItems(ListOf<T> type, List<?> items, boolean unchecked) {
+  private static <T> List<Object> jsonItems(ListType<T> type, List<?> items, boolean unchecked) {
     return items.stream().map(item -> json(type.item(), (T) item, unchecked)).toList();
   }
 
   // --- reading ---
 
   /** Returns settings without values, which their section fills before it publishes them. */
-  static Settings reading(Section section, Marks marks) {
+  static Settings reading(Section section, NodePositions marks) {
     return new Settings(section, empty(section).said, null, marks);
   }
 
   /** Sets a value while reading, see {@link #reading}; null for a null in the file. */
-  <T> void say(Key<T> key, @Nullable T value) {
+  <T> void set(ConfigKey<T> key, @Nullable T value) {
     boolean none = value == null && key.noneIsAValue();
-    said[section.indexOf(key)] = none ? Without.NONE : value;
+    said[section.indexOf(key)] = none ? AbsentValue.NONE : value;
   }
 
   /** Marks a value as invalid while reading, see {@link #reading}. */
-  void sayWrong(Key<?> key) {
-    said[section.indexOf(key)] = Without.WRONG;
+  void markInvalid(ConfigKey<?> key) {
+    said[section.indexOf(key)] = AbsentValue.WRONG;
   }
 
   /** Returns the positions in the file; available only while reading. */
-  public Marks marks() {
+  public NodePositions marks() {
     return Objects.requireNonNull(marks, "marks");
   }
 
@@ -285,9 +291,9 @@ public final class Settings {
    * Returns whether the file contains a value of {@code key}, valid or invalid; {@code null} does
    * not count.
    */
-  public boolean gives(Key<?> key) {
+  public boolean gives(ConfigKey<?> key) {
     Object value = said[section.indexOf(key)];
-    return value != null && value != Without.NONE;
+    return value != null && value != AbsentValue.NONE;
   }
 
   /**
@@ -296,7 +302,7 @@ public final class Settings {
    *
    * @throws IllegalArgumentException with the problem, when the value comes from code
    */
-  public void problem(Key<?> key, String value, String expected) {
+  public void problem(ConfigKey<?> key, String value, String expected) {
     if (marks == null) {
       throw key.refusal(value, expected);
     }
@@ -325,7 +331,7 @@ public final class Settings {
    * Returns the name of a key for readers of these settings; with its path when it belongs to
    * another mapping.
    */
-  String pathOf(Key<?> key) {
+  String pathOf(ConfigKey<?> key) {
     Settings whole = this;
     while (whole.outer != null) {
       whole = whole.outer;
@@ -335,7 +341,7 @@ public final class Settings {
   }
 
   /** Reports every value of {@code key} that an earlier mapping of the list has too. */
-  public <T> void requireUnique(Key<List<Settings>> list, Key<T> key) {
+  public <T> void requireUnique(ConfigKey<List<Settings>> list, ConfigKey<T> key) {
     Map<T, Settings> seen = new HashMap<>();
     for (Settings mapping : all(list)) {
       T value = mapping.find(key);
@@ -344,7 +350,7 @@ public final class Settings {
         String given = mapping.gives(key) ? "" : ", the default,";
         mapping.problem(
             key,
-            '"' + Scalars.shorten(key.type().write(value)) + '"' + given + " twice",
+            '"' + YamlScalars.shorten(key.type().write(value)) + '"' + given + " twice",
             "unique; " + first.marks().where(key) + " has it already");
       }
     }
@@ -365,7 +371,7 @@ public final class Settings {
 
   private List<@Nullable Object> effects() {
     return section.keys().stream()
-        .<@Nullable Object>map(key -> key.reach() == Reach.NOTHING ? null : find(key))
+        .<@Nullable Object>map(key -> key.reach() == ChangeReach.NOTHING ? null : find(key))
         .toList();
   }
 

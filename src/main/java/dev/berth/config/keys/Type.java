@@ -22,7 +22,7 @@ public interface Type<T> {
   }
 
   /** Reads the value of {@code node}; null after reporting problems at {@code place}. */
-  @Nullable T read(Node node, Place place);
+  @Nullable T read(Node node, ParseContext place);
 
   /** Returns whether a file could contain a value that comes from code. */
   default boolean allows(T value) {
@@ -48,17 +48,17 @@ public interface Type<T> {
    * @param why the problem with all other values
    * @param schema of the subset
    */
-  record Only<T>(
+  record RestrictedType<T>(
       Type<T> inner, Predicate<T> fine, String expected, String why, Map<String, Object> schema)
       implements Type<T> {
 
     @Override
-    public @Nullable T read(Node node, Place place) {
+    public @Nullable T read(Node node, ParseContext place) {
       T value = inner.read(node, place);
       if (value == null || fine.test(value)) {
         return value;
       }
-      place.problem(node, Scalars.show(node) + ", " + why, expected);
+      place.problem(node, YamlScalars.show(node) + ", " + why, expected);
       return null;
     }
 

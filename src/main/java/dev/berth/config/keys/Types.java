@@ -18,7 +18,7 @@ import org.snakeyaml.engine.v2.nodes.Node;
 public final class Types {
 
   /** Largest integer that {@link #wholeNumber} accepts. */
-  private static final long LARGEST = (1L << 62) - 1;
+  private static final long MAX_INTEGER = (1L << 62) - 1;
 
   private static final String LINE = "(?=.*\\S)[^\\x00-\\x1f\\x7f-\\x9f]+";
 
@@ -28,7 +28,7 @@ public final class Types {
    * Maximum duration in a file: one year. A longer one is probably a typing error, and would
    * overflow.
    */
-  private static final Duration LONGEST = Duration.ofDays(365);
+  private static final Duration MAX_DURATION = Duration.ofDays(365);
 
   /** TCP port; 0 selects any free port. */
   public static final Type<Integer> PORT = integer(0, 65_535, "");
@@ -47,19 +47,19 @@ public final class Types {
 
   /** Boolean, {@code true} or {@code false}. */
   public static final Type<Boolean> BOOL =
-      new Scalar<>("true or false", Scalars::bool, Schema.of("boolean"));
+      new ScalarType<>("true or false", YamlScalars::bool, Schema.of("boolean"));
 
   /** String that is never printed, even when invalid. */
   public static final Type<String> SECRET = new Secret();
 
   /** Path of a file that holds only a secret; the value is the secret. */
-  public static final Type<String> SECRET_FILE = PathTo.SECRET;
+  public static final Type<String> SECRET_FILE = PathType.SECRET;
 
   /** Existing, readable file, relative to the configuration's folder. */
-  public static final Type<Path> FILE = PathTo.FILE;
+  public static final Type<Path> FILE = PathType.FILE;
 
   /** Path that need not exist, relative to the configuration's folder. */
-  public static final Type<Path> PATH = PathTo.ANY;
+  public static final Type<Path> PATH = PathType.ANY;
 
   /** Non-blank string on one line. */
   public static final Type<String> TEXT =
@@ -108,14 +108,14 @@ public final class Types {
   public static final Type<List<Path>> JARS = new JarList();
 
   /** Any mapping of JSON values. */
-  public static final Type<Map<String, @Nullable Object>> FREE_MAP = new FreeMap();
+  public static final Type<Map<String, @Nullable Object>> FREE_MAP = new FreeFormMapType();
 
   /** Any value, for keys that are never used. */
-  public static final Type<Object> ANY = new Scalar<>("any value", node -> node, Schema.any());
+  public static final Type<Object> ANY = new ScalarType<>("any value", node -> node, Schema.any());
 
   /** Mapping of names to strings. */
   public static final Type<Map<String, @Nullable Object>> TEXT_MAP =
-      new Type.Only<>(
+      new Type.RestrictedType<>(
           FREE_MAP,
           map -> map.values().stream().allMatch(String.class::isInstance),
           "a mapping of names to strings",
@@ -132,7 +132,7 @@ public final class Types {
   /** Returns a type as {@link #integer} does, which also permits -1 for none. */
   public static Type<Integer> integerOrNone(int least, int most, String unit) {
     Type<Integer> counts = integer(least, most, unit);
-    return new Scalar<>(
+    return new ScalarType<>(
         "-1 or " + counts.expected(),
         unit,
         node -> wholeNumber(node, Types::toInt),
@@ -144,13 +144,13 @@ public final class Types {
   /** Returns a type as {@link #integer} does, which also permits a word, read as -1. */
   public static Type<Integer> integerOr(String word, int least, int most, String unit) {
     Type<Integer> counts = integer(least, most, unit);
-    return new Scalar<>(
+    return new ScalarType<>(
         word + ", or " + counts.expected(),
         unit,
         node -> {
           Integer number = wholeNumber(node, Types::toInt);
           Integer given = number != null && number == -1 ? null : number;
-          return word.equals(Scalars.string(node)) ? Integer.valueOf(-1) : given;
+          return word.equals(YamlScalars.string(node)) ? Integer.valueOf(-1) : given;
         },
         value -> value == -1 || counts.allows(value),
         value -> value == -1 ? word : value.toString(),
@@ -188,7 +188,7 @@ public final class Types {
     boolean numbers = all.get(0) instanceof Number;
     Function<Node, @Nullable T> read =
         node -> {
-          Object text = numbers ? Scalars.integer(node) : Scalars.string(node);
+          Object text = numbers ? YamlScalars.integer(node) : YamlScalars.string(node);
           return all.stream()
               .filter(choice -> text != null && write.apply(choice).equals(text.toString()))
               .findFirst()
@@ -201,7 +201,7 @@ public final class Types {
             ? last
             : String.join(", ", words.subList(0, words.size() - 1)) + " or " + last;
     List<?> shown = numbers ? all : words;
-    return new Scalar<>(expected, "", read, all::contains, write, Schema.oneOf(shown));
+    return new ScalarType<>(expected, "", read, all::contains, write, Schema.oneOf(shown));
   }
 
   /** Returns a type of numbers from {@code least} to {@code most}, both included. */
@@ -217,10 +217,10 @@ public final class Types {
   private static Type<Double> number(String expected, double least, double most, boolean leastToo) {
     Function<Node, @Nullable Double> read =
         node -> {
-          BigDecimal number = Scalars.number(node);
+          BigDecimal number = YamlScalars.number(node);
           return number == null ? null : Double.valueOf(number.doubleValue());
         };
-    return new Scalar<>(
+    return new ScalarType<>(
         expected,
         "",
         read,
@@ -244,17 +244,17 @@ public final class Types {
       String expected, Function<String, @Nullable T> parse, Map<String, Object> schema) {
     Function<Node, @Nullable T> read =
         node -> {
-          String text = Scalars.string(node);
-          BigInteger number = text == null ? Scalars.integer(node) : null;
+          String text = YamlScalars.string(node);
+          BigInteger number = text == null ? YamlScalars.integer(node) : null;
           String given = number == null ? text : number.toString();
           return given == null ? null : parse.apply(given);
         };
-    return new Scalar<>(expected, read, schema);
+    return new ScalarType<>(expected, read, schema);
   }
 
   /** Returns a type of lists with items of one type. */
   public static <T> Type<List<T>> list(Type<T> item) {
-    return new ListOf<>(item);
+    return new ListType<>(item);
   }
 
   private static <T> Type<T> ranged(
@@ -266,13 +266,13 @@ public final class Types {
     boolean open = most == Integer.MAX_VALUE || most == Long.MAX_VALUE;
     String what = unit.equals("s") ? "a whole number of seconds" : "an integer";
     String expected = open ? what + " >= " + least : what + " from " + least + " to " + most;
-    return new Scalar<>(
+    return new ScalarType<>(
         expected,
         unit,
         node -> wholeNumber(node, make),
         value -> size.apply(value) >= least && size.apply(value) <= most,
         value -> size.apply(value).toString(),
-        Schema.of("integer").with("minimum", least).with("maximum", Math.min(most, LARGEST)));
+        Schema.of("integer").with("minimum", least).with("maximum", Math.min(most, MAX_INTEGER)));
   }
 
   /** Returns null for a number of more bits, which must not wrap around into the range. */
@@ -281,15 +281,15 @@ public final class Types {
   }
 
   private static <T> @Nullable T wholeNumber(Node node, Function<BigInteger, @Nullable T> make) {
-    BigInteger number = Scalars.integer(node);
+    BigInteger number = YamlScalars.integer(node);
     return number == null || number.bitLength() > 62 ? null : make.apply(number);
   }
 
   private static Type<Duration> seconds(String expected, Predicate<Duration> allowed) {
     Predicate<Duration> inRange =
-        time -> !time.isNegative() && time.compareTo(LONGEST) <= 0 && allowed.test(time);
-    return new Scalar<>(
-        expected + LONGEST.toSeconds(),
+        time -> !time.isNegative() && time.compareTo(MAX_DURATION) <= 0 && allowed.test(time);
+    return new ScalarType<>(
+        expected + MAX_DURATION.toSeconds(),
         "s",
         Types::time,
         inRange,
@@ -297,11 +297,11 @@ public final class Types {
         Schema.of("number")
             // The minimum above 0 is one nanosecond.
             .with("minimum", allowed.test(Duration.ZERO) ? 0 : BigDecimal.valueOf(1, 9))
-            .with("maximum", LONGEST.toSeconds()));
+            .with("maximum", MAX_DURATION.toSeconds()));
   }
 
   private static @Nullable Duration time(Node node) {
-    BigDecimal seconds = Scalars.number(node);
+    BigDecimal seconds = YamlScalars.number(node);
     if (seconds == null || seconds.abs().compareTo(BigDecimal.valueOf(Integer.MAX_VALUE)) > 0) {
       return null;
     }
@@ -326,7 +326,7 @@ public final class Types {
   }
 
   private static Type<String> string(String expected, Predicate<String> allowed, String pattern) {
-    return new Scalar<>(
-        expected, "", Scalars::string, allowed, Function.identity(), Schema.text(pattern));
+    return new ScalarType<>(
+        expected, "", YamlScalars::string, allowed, Function.identity(), Schema.text(pattern));
   }
 }

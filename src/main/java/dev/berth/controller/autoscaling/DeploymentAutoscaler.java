@@ -1,6 +1,6 @@
 package dev.berth.controller.autoscaling;
 
-import dev.berth.config.AutoscalingOptions.Aggregation;
+import dev.berth.config.AutoscalingOptions.AggregationFunction;
 import dev.berth.controller.autoscaling.HandleReports.ReportingInstance;
 import dev.berth.controller.autoscaling.ScalingInputs.LoadSource;
 import dev.berth.controller.autoscaling.ScalingInputs.ReportFreshness;
@@ -199,7 +199,7 @@ public final class DeploymentAutoscaler {
         series.latest(),
         rules.panicNanos() == 0
             ? 0
-            : series.aggregate(Aggregation.MEAN, nowNanos - rules.panicNanos(), nowNanos),
+            : series.aggregate(AggregationFunction.MEAN, nowNanos - rules.panicNanos(), nowNanos),
         fleet,
         policy,
         changes);

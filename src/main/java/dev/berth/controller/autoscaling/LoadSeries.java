@@ -1,6 +1,6 @@
 package dev.berth.controller.autoscaling;
 
-import dev.berth.config.AutoscalingOptions.Aggregation;
+import dev.berth.config.AutoscalingOptions.AggregationFunction;
 import java.util.ArrayDeque;
 
 /**
@@ -94,7 +94,7 @@ final class LoadSeries {
    * @param now end of the window
    * @return the present load when the window has no length
    */
-  double aggregate(Aggregation by, long from, long now) {
+  double aggregate(AggregationFunction by, long from, long now) {
     long start = begin - from > 0 ? begin : from;
     double weighted = 0;
     long least = Long.MAX_VALUE;

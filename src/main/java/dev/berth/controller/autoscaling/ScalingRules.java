@@ -1,7 +1,7 @@
 package dev.berth.controller.autoscaling;
 
 import dev.berth.config.AutoscalingOptions;
-import dev.berth.config.AutoscalingOptions.Aggregation;
+import dev.berth.config.AutoscalingOptions.AggregationFunction;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.keys.Settings;
 import java.time.Duration;
@@ -31,7 +31,7 @@ public record ScalingRules(
     int maxReplicas,
     double target,
     long lookBackNanos,
-    Aggregation aggregation,
+    AggregationFunction aggregation,
     double upFactor,
     double downFactor,
     long upDelayNanos,

@@ -45,8 +45,8 @@ final class JsonReader extends RecordReader {
     if (type == Settings.class) {
       Map<String, Object> said = the(path, value, JsonObject.class).getMap();
       return of == DeploymentTarget.class
-          ? DeploymentConfig.told(said)
-          : ApplicationConfig.toldOfRoute(said);
+          ? DeploymentConfig.fromMap(said)
+          : ApplicationConfig.routeSettingsFromMap(said);
     }
     return super.value(path, value, type, of);
   }

@@ -32,7 +32,7 @@ final class JsonWriter extends RecordWriter {
       return known == null ? targets.size() - 1 : known;
     }
     return value instanceof Settings settings
-        ? new JsonObject(settings.told())
+        ? new JsonObject(settings.toMap())
         : super.value(value);
   }
 }

@@ -143,7 +143,7 @@ public interface Reservations {
       this.statusCode = statusCode;
     }
 
-    /** Returns the failure with the message of {@link HttpErrorResponse#of(Problem)}. */
+    /** Returns the failure with the message of {@link HttpErrorResponse#of(ConfigProblem)}. */
     public static ReservationException of(ReservationProblem problem) {
       return new ReservationException(problem, HttpErrorResponse.of(problem).message(), -1, -1);
     }

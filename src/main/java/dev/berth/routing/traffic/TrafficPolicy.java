@@ -5,7 +5,7 @@ import static java.util.Objects.requireNonNull;
 import com.google.re2j.Pattern;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.TrafficOptions;
-import dev.berth.config.keys.Key;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Settings;
 import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.traffic.RequestHead.RequestPart;
@@ -42,7 +42,7 @@ public record TrafficPolicy(
   /** Maximum key length in characters; longer keys are truncated. */
   public static final int MAX_KEY_CHARS = 1_024;
 
-  private static final Map<RequestPartKind, Key<String>> NAMED =
+  private static final Map<RequestPartKind, ConfigKey<String>> NAMED =
       Map.of(
           RequestPartKind.HEADER, TrafficOptions.HEADER,
           RequestPartKind.COOKIE, TrafficOptions.COOKIE,

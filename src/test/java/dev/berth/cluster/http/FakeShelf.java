@@ -1,6 +1,6 @@
 package dev.berth.cluster.http;
 
-import dev.berth.code.JarsByContent;
+import dev.berth.code.ContentAddressedJars;
 import dev.berth.view.JarCatalog;
 import io.vertx.core.Future;
 import java.io.IOException;
@@ -35,7 +35,7 @@ final class FakeShelf implements JarCatalog {
   }
 
   static String digest(Path jar) throws IOException {
-    return String.valueOf(new JarsByContent().add(jar));
+    return String.valueOf(new ContentAddressedJars().add(jar));
   }
 
   @Override

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.admin.AdminAuthFilter;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.cluster.membership.NodeInfo;
-import dev.berth.config.ClusterConfig.Role;
+import dev.berth.config.ClusterConfig.ClusterRole;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.ServeConfig;
 import dev.berth.node.TestNode;
@@ -88,7 +88,7 @@ class OperatorsIT {
 
   private static NodeInfo closed(String name) {
     try (ServerSocket socket = new ServerSocket(0)) {
-      return PeerRig.node(name, socket.getLocalPort(), Role.WORKER);
+      return PeerRig.node(name, socket.getLocalPort(), ClusterRole.WORKER);
     } catch (IOException failed) {
       throw new AssertionError(failed);
     }

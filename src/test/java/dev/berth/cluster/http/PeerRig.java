@@ -8,7 +8,7 @@ import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.config.AdminOptions;
-import dev.berth.config.ClusterConfig.Role;
+import dev.berth.config.ClusterConfig.ClusterRole;
 import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Context;
@@ -56,8 +56,8 @@ final class PeerRig implements AutoCloseable {
   }
 
   /** A node whose admin server for other nodes is on this machine. */
-  static NodeInfo node(String name, int httpsPort, Role role) {
-    boolean control = role == Role.CONTROL;
+  static NodeInfo node(String name, int httpsPort, ClusterRole role) {
+    boolean control = role == ClusterRole.CONTROL;
     NodeInfo.NodePorts ports = new NodeInfo.NodePorts(1, httpsPort, 2);
     return new NodeInfo(name, "1", control, null, Map.of(), "127.0.0.1", ports);
   }
@@ -82,7 +82,7 @@ final class PeerRig implements AutoCloseable {
               List.of(routes));
       tls.renewServer(server::update);
       await(vertx.deployVerticle(server));
-      return node(name, server.port(), Role.WORKER);
+      return node(name, server.port(), ClusterRole.WORKER);
     } catch (Exception failed) {
       throw new AssertionError(failed);
     }

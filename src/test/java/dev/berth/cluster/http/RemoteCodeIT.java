@@ -9,7 +9,7 @@ import dev.berth.cluster.link.LinkWorld;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.code.Jar;
 import dev.berth.config.ApplicationConfig;
-import dev.berth.config.ClusterConfig.Role;
+import dev.berth.config.ClusterConfig.ClusterRole;
 import dev.berth.config.ConfigReader;
 import dev.berth.node.TestNode;
 import dev.berth.protocol.BuildSource;
@@ -122,7 +122,7 @@ class RemoteCodeIT {
   void certificateOfAnotherNodeIsNotTheControlNodes() {
     serve();
     NodeInfo there = control;
-    control = PeerRig.node("c2", there.ports().https(), Role.CONTROL);
+    control = PeerRig.node("c2", there.ports().https(), ClusterRole.CONTROL);
     assertThatThrownBy(() -> rig.onLoop(() -> node().get(200, "/api/v1/jars")))
         .hasStackTraceContaining("a certificate of [c1] (expected: of c2)");
     assertThatThrownBy(() -> rig.onLoop(() -> node().ask(control, HttpMethod.GET, "/")))
@@ -219,7 +219,7 @@ class RemoteCodeIT {
     builds.put("echo/b1", new BuildSource(ENTRY, List.of(jar("echo.jar", 1))));
     serve();
     NodeInfo known = control;
-    control = PeerRig.node("c1", closedPort(), Role.CONTROL);
+    control = PeerRig.node("c1", closedPort(), ClusterRole.CONTROL);
     RemoteBuildFetcher code = code();
     Future<ApplicationConfig> asked =
         rig.onLoop(() -> Future.succeededFuture(code.source("echo", "b1")));

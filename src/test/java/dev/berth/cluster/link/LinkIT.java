@@ -5,7 +5,7 @@ import static dev.berth.cluster.link.LinkWorld.on;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.berth.config.ClusterConfig.Role;
+import dev.berth.config.ClusterConfig.ClusterRole;
 import dev.berth.ingress.Certificates;
 import io.netty.handler.ssl.OpenSsl;
 import io.vertx.core.Promise;
@@ -308,10 +308,10 @@ class LinkIT {
     int port = listen(world.tls("n2", "alias"));
     LinkTls own = world.tls("worker.prod");
     NetSocket dialled = dial(own, port);
-    assertThat(own.refusal(dialled, "prod", "n2", Role.CONTROL)).isNull();
-    assertThat(own.refusal(dialled, "prod", "n3", Role.WORKER))
+    assertThat(own.refusal(dialled, "prod", "n2", ClusterRole.CONTROL)).isNull();
+    assertThat(own.refusal(dialled, "prod", "n3", ClusterRole.WORKER))
         .isEqualTo("a certificate of [alias, n2] (expected: of n3 or worker.prod)");
-    assertThat(own.refusal(taken(), "prod", "any", Role.WORKER)).isNull();
+    assertThat(own.refusal(taken(), "prod", "any", ClusterRole.WORKER)).isNull();
     assertThat(dialled.sslSession().getProtocol()).isEqualTo("TLSv1.3");
   }
 
@@ -370,8 +370,8 @@ class LinkIT {
     await(serving.reload(world.vertx));
     await(dialling.reload(world.vertx));
     NetSocket second = await(on(here, () -> dialer.connect(port, "127.0.0.1")));
-    assertThat(dialling.refusal(second, "c", "x", Role.WORKER)).contains("[again, n2]");
-    assertThat(serving.refusal(taken(), "c", "x", Role.WORKER)).contains("[anew, n1]");
+    assertThat(dialling.refusal(second, "c", "x", ClusterRole.WORKER)).contains("[again, n2]");
+    assertThat(serving.refusal(taken(), "c", "x", ClusterRole.WORKER)).contains("[anew, n1]");
     assertThat(write(from, 10, 1)).isTrue();
     world.eventually(() -> to.frames.size() == 1);
   }

@@ -55,7 +55,8 @@ public final class LinkWorld {
   }
 
   static TlsFiles files(Path of, Path authority) {
-    return new ClusterConfig.Tls(of.resolve("cert.pem"), of.resolve("key.pem"), authority, true)
+    return new ClusterConfig.ClusterTls(
+            of.resolve("cert.pem"), of.resolve("key.pem"), authority, true)
         .files();
   }
 

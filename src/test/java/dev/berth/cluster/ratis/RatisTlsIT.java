@@ -34,7 +34,7 @@ class RatisTlsIT {
   @TempDir Path folder;
 
   private TlsFiles files(X509Bundle authority, X509Bundle own, String name) throws IOException {
-    return new ClusterConfig.Tls(
+    return new ClusterConfig.ClusterTls(
             Files.writeString(folder.resolve(name + ".crt"), own.getCertificatePathPEM()),
             Files.writeString(folder.resolve(name + ".key"), own.getPrivateKeyPEM()),
             Files.writeString(folder.resolve(name + ".ca"), authority.getCertificatePEM()),
@@ -87,7 +87,7 @@ class RatisTlsIT {
   void aKeyThatIsNotThereIsNamed() throws Exception {
     TlsFiles own = node(Certificates.authority(), "n1");
     TlsFiles keyless =
-        new ClusterConfig.Tls(
+        new ClusterConfig.ClusterTls(
                 own.certificate().path(), folder.resolve("none"), own.authorities().path(), true)
             .files();
     assertThatThrownBy(

@@ -4,7 +4,7 @@ import static dev.berth.controller.autoscaling.Rules.seconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.berth.config.AutoscalingOptions.Aggregation;
+import dev.berth.config.AutoscalingOptions.AggregationFunction;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -22,7 +22,7 @@ class LoadSeriesTest {
   }
 
   private double mean(double from, double to) {
-    return series.aggregate(Aggregation.MEAN, seconds(from), seconds(to));
+    return series.aggregate(AggregationFunction.MEAN, seconds(from), seconds(to));
   }
 
   @Test
@@ -75,10 +75,10 @@ class LoadSeriesTest {
     say(0, 1, 5);
     say(0, 2, 15);
     say(0, 3, 10);
-    assertThat(series.aggregate(Aggregation.MAX, seconds(1), seconds(4))).isEqualTo(15);
-    assertThat(series.aggregate(Aggregation.MIN, seconds(1), seconds(4))).isEqualTo(5);
-    assertThat(series.aggregate(Aggregation.MIN, seconds(2.5), seconds(4))).isEqualTo(10);
-    assertThat(series.aggregate(Aggregation.MAX, seconds(2.5), seconds(4)))
+    assertThat(series.aggregate(AggregationFunction.MAX, seconds(1), seconds(4))).isEqualTo(15);
+    assertThat(series.aggregate(AggregationFunction.MIN, seconds(1), seconds(4))).isEqualTo(5);
+    assertThat(series.aggregate(AggregationFunction.MIN, seconds(2.5), seconds(4))).isEqualTo(10);
+    assertThat(series.aggregate(AggregationFunction.MAX, seconds(2.5), seconds(4)))
         .as("it still held at the begin")
         .isEqualTo(15);
   }

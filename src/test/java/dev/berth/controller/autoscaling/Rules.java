@@ -1,6 +1,6 @@
 package dev.berth.controller.autoscaling;
 
-import dev.berth.config.AutoscalingOptions.Aggregation;
+import dev.berth.config.AutoscalingOptions.AggregationFunction;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -43,7 +43,7 @@ final class Rules {
             (int) get("max_replicas", 100),
             get("target_ongoing_requests", 2),
             nanos("look_back_period_s", 30),
-            Aggregation.values()[(int) get("aggregation_function", 0)],
+            AggregationFunction.values()[(int) get("aggregation_function", 0)],
             get("upscaling_factor", 1),
             get("downscaling_factor", 1),
             nanos("upscale_delay_s", 30),

@@ -148,7 +148,7 @@ class JsonFormTest {
 
       assertThat(read).as("seed %s", seed).isEqualTo(sent);
       assertThat(read.revision()).isEqualTo(seed);
-      assertThat(read.settings().told()).as("seed %s", seed).isEqualTo(sent.settings().told());
+      assertThat(read.settings().toMap()).as("seed %s", seed).isEqualTo(sent.settings().toMap());
       assertThat(DeploymentConfig.autoscales(read.settings()))
           .as("seed %s", seed)
           .isEqualTo(DeploymentConfig.autoscales(sent.settings()));

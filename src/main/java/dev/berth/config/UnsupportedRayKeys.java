@@ -1,7 +1,7 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Key;
-import dev.berth.config.keys.Reach;
+import dev.berth.config.keys.ChangeReach;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Schema;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Type;
@@ -13,13 +13,13 @@ import java.util.List;
  * for requests and operators is checked and reported as a warning. A key whose absence could
  * mislead a user is refused. Source: Ray Serve's ServeDeploySchema.
  */
-final class RayOnly {
+final class UnsupportedRayKeys {
 
   private static final String NO_PYTHON = "an application in Java needs no Python packages";
   private static final String ONE_MACHINE = "all replicas run in this process";
   private static final String SHARED = "replicas share the resources of this process";
 
-  private RayOnly() {}
+  private UnsupportedRayKeys() {}
 
   // --- the file ---
 
@@ -42,12 +42,12 @@ final class RayOnly {
   /** Keys of the file, in addition to {@link ServeConfig}. */
   static final Section FILE =
       Section.of(
-          Key.noEffect("grpc_options", GRPC_OPTIONS, "there is no gRPC server"),
-          Key.noEffect(
+          ConfigKey.noEffect("grpc_options", GRPC_OPTIONS, "there is no gRPC server"),
+          ConfigKey.noEffect(
               "controller_options",
               CONTROLLER_OPTIONS,
               "the controller is part of this process and reads no environment"),
-          Key.noEffect(
+          ConfigKey.noEffect(
               "tracing_config",
               TRACING_CONFIG,
               "spans are not created; the header traceparent is passed on"));
@@ -55,7 +55,7 @@ final class RayOnly {
   /** Keys of {@code http_options}, in addition to {@link HttpOptions}. */
   static final Section HTTP =
       Section.of(
-              Key.noEffect(
+              ConfigKey.noEffect(
                   "num_cpus", Types.NUMBER_FROM_ZERO, "the HTTP server is part of this process"))
           .refuse("middlewares", "requests would bypass them")
           .refuse(
@@ -68,13 +68,13 @@ final class RayOnly {
   /** Keys of {@code runtime_env}, in addition to {@code jars}. */
   static final Section RUNTIME_ENV =
       Section.of(
-              Key.noEffect("py_modules", Types.ANY, NO_PYTHON),
-              Key.noEffect("py_executable", Types.ANY, NO_PYTHON),
-              Key.noEffect("pip", Types.ANY, NO_PYTHON),
-              Key.noEffect("uv", Types.ANY, NO_PYTHON),
-              Key.noEffect("conda", Types.ANY, NO_PYTHON),
-              Key.noEffect("excludes", Types.ANY, "nothing is uploaded"),
-              Key.noEffect("config", Types.ANY, "there is no environment to set up"))
+              ConfigKey.noEffect("py_modules", Types.ANY, NO_PYTHON),
+              ConfigKey.noEffect("py_executable", Types.ANY, NO_PYTHON),
+              ConfigKey.noEffect("pip", Types.ANY, NO_PYTHON),
+              ConfigKey.noEffect("uv", Types.ANY, NO_PYTHON),
+              ConfigKey.noEffect("conda", Types.ANY, NO_PYTHON),
+              ConfigKey.noEffect("excludes", Types.ANY, "nothing is uploaded"),
+              ConfigKey.noEffect("config", Types.ANY, "there is no environment to set up"))
           .refuse("working_dir", "the process keeps its own; name code in jars, data by its path")
           .refuse("env_vars", "all applications share the environment of the process; use args")
           .refuse("image_uri", "applications run in this process, not in a container")
@@ -84,54 +84,54 @@ final class RayOnly {
 
   private static final Section RAY_ACTOR_OPTIONS =
       Section.of(
-          Key.optional(
+          ConfigKey.optional(
                   "runtime_env", RUNTIME_ENV.misplaced("jars", "applications[].runtime_env.jars"))
               .means("Requirements of a deployment's code; jars belong to the application."),
-          Key.noEffect("num_cpus", Types.NUMBER_FROM_ZERO, SHARED),
-          Key.noEffect(
+          ConfigKey.noEffect("num_cpus", Types.NUMBER_FROM_ZERO, SHARED),
+          ConfigKey.noEffect(
               "num_gpus",
               Types.NUMBER_FROM_ZERO,
               "no GPU is assigned or reserved; handlers select theirs"),
-          Key.noEffect("memory", Types.NUMBER_FROM_ZERO, SHARED),
-          Key.noEffect("resources", Types.FREE_MAP, SHARED),
-          Key.noEffect("accelerator_type", Types.TEXT, ONE_MACHINE),
-          Key.noEffect("label_selector", Types.TEXT_MAP, ONE_MACHINE),
-          Key.noEffect("fallback_strategy", Types.list(Types.FREE_MAP), ONE_MACHINE));
+          ConfigKey.noEffect("memory", Types.NUMBER_FROM_ZERO, SHARED),
+          ConfigKey.noEffect("resources", Types.FREE_MAP, SHARED),
+          ConfigKey.noEffect("accelerator_type", Types.TEXT, ONE_MACHINE),
+          ConfigKey.noEffect("label_selector", Types.TEXT_MAP, ONE_MACHINE),
+          ConfigKey.noEffect("fallback_strategy", Types.list(Types.FREE_MAP), ONE_MACHINE));
 
   private static final String NOT_PLACED = "there are no placement groups: " + ONE_MACHINE;
 
   /** Keys of deployments, in addition to {@link DeploymentConfig}. */
   static final Section DEPLOYMENT =
       Section.of(
-              Key.optional("ray_actor_options", RAY_ACTOR_OPTIONS)
-                  .reaches(Reach.NOTHING)
+              ConfigKey.optional("ray_actor_options", RAY_ACTOR_OPTIONS)
+                  .reaches(ChangeReach.NOTHING)
                   .means("Resources of a replica; in Berth replicas share those of the process."),
-              Key.noEffect(
+              ConfigKey.noEffect(
                   "graceful_shutdown_wait_loop_s",
                   Types.SECONDS_OR_ZERO,
                   "a replica stops as soon as its last request has ended"),
-              Key.noEffect("placement_group_bundles", Types.list(Types.FREE_MAP), NOT_PLACED),
-              Key.noEffect(
+              ConfigKey.noEffect("placement_group_bundles", Types.list(Types.FREE_MAP), NOT_PLACED),
+              ConfigKey.noEffect(
                   "placement_group_strategy",
                   Types.choice(List.of("PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD")),
                   NOT_PLACED),
-              Key.noEffect(
+              ConfigKey.noEffect(
                   "placement_group_bundle_label_selector", Types.list(Types.TEXT_MAP), NOT_PLACED),
-              Key.optional(
+              ConfigKey.optional(
                       "deployment_actors",
                       none(Types.list(Types.FREE_MAP), "nothing would start them"))
-                  .reaches(Reach.NOTHING)
+                  .reaches(ChangeReach.NOTHING)
                   .means("Only [], Ray Serve's default."))
           .refuse("gang_scheduling_config", "replicas start and stop one by one")
           .misplaced("max_concurrent_queries", "max_ongoing_requests");
 
-  private static <T> Key<T> asRay(String name, Type<T> type) {
-    return Key.optional(name, type).means("As in Ray Serve.");
+  private static <T> ConfigKey<T> asRay(String name, Type<T> type) {
+    return ConfigKey.optional(name, type).means("As in Ray Serve.");
   }
 
   /** Returns a type that permits only an empty list; a non-empty one would mislead if ignored. */
   private static <T> Type<List<T>> none(Type<List<T>> list, String why) {
     Schema empty = Schema.of("array").with("maxItems", 0);
-    return new Type.Only<>(list, List::isEmpty, "[]", Section.NOT_SUPPORTED + why, empty);
+    return new Type.RestrictedType<>(list, List::isEmpty, "[]", Section.NOT_SUPPORTED + why, empty);
   }
 }

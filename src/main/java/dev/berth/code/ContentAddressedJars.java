@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * Converter of jar paths in a configuration to content digests, for receivers without access to the
  * paths. Not thread-safe.
  */
-public final class JarsByContent {
+public final class ContentAddressedJars {
   private final Map<String, String> digests = new HashMap<>(); // by path
 
   /**

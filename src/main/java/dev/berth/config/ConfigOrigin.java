@@ -1,6 +1,6 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.URI;
@@ -19,9 +19,10 @@ import org.jspecify.annotations.Nullable;
  *     list
  * @param refused invalid entries, which are missing from the applications
  */
-public record Origin(@Nullable String uri, boolean namesApplications, List<Refused> refused) {
+public record ConfigOrigin(
+    @Nullable String uri, boolean namesApplications, List<RefusedEntry> refused) {
   /** Maximum length of a URI in characters, because the URI is sent in a header. */
-  public static final int MOST_CHARS = 4_096;
+  public static final int MAX_URI_CHARS = 4_096;
 
   private static final Path KERNELS_HOST = Path.of("/proc/sys/kernel/hostname");
 
@@ -30,9 +31,9 @@ public record Origin(@Nullable String uri, boolean namesApplications, List<Refus
    *
    * @param name null when the name is invalid too
    */
-  public record Refused(@Nullable String name, List<Problem> problems) {}
+  public record RefusedEntry(@Nullable String name, List<ConfigProblem> problems) {}
 
-  public Origin {
+  public ConfigOrigin {
     refused = List.copyOf(refused);
   }
 
@@ -50,7 +51,7 @@ public record Origin(@Nullable String uri, boolean namesApplications, List<Refus
     try {
       String path = file.toRealPath().toUri().getPath();
       String uri = new URI("file", host(), path, null).toASCIIString();
-      return uri.length() > MOST_CHARS ? null : uri;
+      return uri.length() > MAX_URI_CHARS ? null : uri;
     } catch (IOException | URISyntaxException unknown) {
       return null;
     }

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.Node;
 
 /** A single value. {@code reader} returns null when the node is of another kind. */
-public record Scalar<T>(
+public record ScalarType<T>(
     String expected,
     String unit,
     Function<Node, @Nullable T> reader,
@@ -17,17 +17,18 @@ public record Scalar<T>(
     implements Type<T> {
 
   /** Creates a type without a unit that permits all values of the reader. */
-  Scalar(String expected, Function<Node, @Nullable T> reader, Map<String, Object> schema) {
+  ScalarType(String expected, Function<Node, @Nullable T> reader, Map<String, Object> schema) {
     this(expected, "", reader, value -> true, Object::toString, schema);
   }
 
   @Override
-  public @Nullable T read(Node node, Place place) {
+  public @Nullable T read(Node node, ParseContext place) {
     T value = reader.apply(node);
     if (value != null && allowed.test(value)) {
       return value;
     }
-    place.problem(node, value == null ? Scalars.describe(node) : Scalars.show(node), expected);
+    place.problem(
+        node, value == null ? YamlScalars.describe(node) : YamlScalars.show(node), expected);
     return null;
   }
 

@@ -14,22 +14,22 @@ import org.snakeyaml.engine.v2.nodes.Node;
  * @param given the values, by key
  * @param place receiver of problems
  */
-public record Marks(Node node, Map<String, Node> given, Place place) {
+public record NodePositions(Node node, Map<String, Node> given, ParseContext place) {
 
   /**
    * Returns the position of the value of {@code key}; without a value, the position of the mapping.
    */
-  Optional<Mark> of(Key<?> key) {
+  Optional<Mark> of(ConfigKey<?> key) {
     return given.getOrDefault(key.name(), node).getStartMark();
   }
 
   /** Returns the position as {@link #of} does, in words. */
-  String where(Key<?> key) {
-    Place.Spot spot = place.spot(of(key));
+  String where(ConfigKey<?> key) {
+    ParseContext.FilePosition spot = place.spot(of(key));
     return spot.line() == 0 ? spot.file() : "line " + spot.line();
   }
 
-  void problem(Key<?> key, String value, String expected) {
+  void problem(ConfigKey<?> key, String value, String expected) {
     place.key(key.name()).problem(of(key), value, expected);
   }
 
@@ -37,12 +37,12 @@ public record Marks(Node node, Map<String, Node> given, Place place) {
    * Reads the mapping of {@code key} as another section, in order to report problems. The mapping
    * must contain the key.
    */
-  public void check(Key<?> key, Section as) {
+  public void check(ConfigKey<?> key, Section as) {
     as.read(Objects.requireNonNull(given.get(key.name())), place.key(key.name()));
   }
 
   /** Reports a warning at the value of {@code key}; without a value, does nothing. */
-  public void warn(Key<?> key, String value, String expected) {
+  public void warn(ConfigKey<?> key, String value, String expected) {
     Node at = given.get(key.name());
     if (at != null) {
       place.key(key.name()).warning(at, value, expected);
@@ -54,8 +54,8 @@ public record Marks(Node node, Map<String, Node> given, Place place) {
    * reported only when the file has no other error.
    */
   public Map<String, @Nullable Object> tree() {
-    Place told = place.isWrong() ? Place.nowhere() : place;
-    Map<String, @Nullable Object> tree = new FreeMap().read(node, told);
+    ParseContext told = place.isWrong() ? ParseContext.nowhere() : place;
+    Map<String, @Nullable Object> tree = new FreeFormMapType().read(node, told);
     return tree == null ? Map.of() : tree;
   }
 }

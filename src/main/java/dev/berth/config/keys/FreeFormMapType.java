@@ -20,10 +20,10 @@ import org.snakeyaml.engine.v2.nodes.SequenceNode;
  * <p>Depth and number of values are bounded, because a few lines of YAML aliases can expand to a
  * huge or endless tree.
  */
-final class FreeMap implements Type<Map<String, @Nullable Object>> {
+final class FreeFormMapType implements Type<Map<String, @Nullable Object>> {
 
-  private static final int DEEPEST = 64; // levels
-  private static final int MOST_VALUES = 100_000;
+  private static final int MAX_DEPTH = 64; // levels
+  private static final int MAX_VALUES = 100_000;
 
   @Override
   public String expected() {
@@ -36,31 +36,31 @@ final class FreeMap implements Type<Map<String, @Nullable Object>> {
   }
 
   @Override
-  public @Nullable Map<String, @Nullable Object> read(Node node, Place place) {
+  public @Nullable Map<String, @Nullable Object> read(Node node, ParseContext place) {
     if (!(node instanceof MappingNode mapping)) {
-      place.problem(node, Scalars.describe(node), expected());
+      place.problem(node, YamlScalars.describe(node), expected());
       return null;
     }
-    Walk walk = new Walk();
+    TreeTraversal walk = new TreeTraversal();
     Map<String, @Nullable Object> map = walk.map(mapping, place, 1);
     return walk.failed ? null : map;
   }
 
   /** A traversal of one tree. Stops at the first problem, after reporting it. */
-  private static final class Walk {
+  private static final class TreeTraversal {
     private int values;
     private boolean failed;
 
-    private @Nullable Object value(Node node, Place place, int depth) {
-      if (failed || Scalars.isNull(node)) {
+    private @Nullable Object value(Node node, ParseContext place, int depth) {
+      if (failed || YamlScalars.isNull(node)) {
         return null;
       }
-      if (depth > DEEPEST || ++values > MOST_VALUES) {
+      if (depth > MAX_DEPTH || ++values > MAX_VALUES) {
         return fail(
             node,
             place,
-            depth > DEEPEST ? "nested deeper than allowed" : "more values than allowed",
-            "at most " + (depth > DEEPEST ? DEEPEST + " levels" : MOST_VALUES + " values"));
+            depth > MAX_DEPTH ? "nested deeper than allowed" : "more values than allowed",
+            "at most " + (depth > MAX_DEPTH ? MAX_DEPTH + " levels" : MAX_VALUES + " values"));
       }
       if (node instanceof MappingNode mapping) {
         return map(mapping, place, depth);
@@ -71,16 +71,16 @@ final class FreeMap implements Type<Map<String, @Nullable Object>> {
       return scalar(node, place);
     }
 
-    private Map<String, @Nullable Object> map(MappingNode mapping, Place place, int depth) {
+    private Map<String, @Nullable Object> map(MappingNode mapping, ParseContext place, int depth) {
       Map<String, @Nullable Object> map = new LinkedHashMap<>();
       for (NodeTuple entry : mapping.getValue()) {
         Node keyNode = entry.getKeyNode();
-        String name = Scalars.string(keyNode);
+        String name = YamlScalars.string(keyNode);
         if (name == null) {
-          fail(keyNode, place, Scalars.describe(keyNode) + " as a key", "a string; quote it");
+          fail(keyNode, place, YamlScalars.describe(keyNode) + " as a key", "a string; quote it");
           break;
         }
-        Place below = place.key(Scalars.shorten(name));
+        ParseContext below = place.key(YamlScalars.shorten(name));
         if (map.containsKey(name)) {
           fail(keyNode, below, "given twice", "once");
           break;
@@ -90,7 +90,7 @@ final class FreeMap implements Type<Map<String, @Nullable Object>> {
       return Collections.unmodifiableMap(map);
     }
 
-    private List<@Nullable Object> list(SequenceNode sequence, Place place, int depth) {
+    private List<@Nullable Object> list(SequenceNode sequence, ParseContext place, int depth) {
       List<@Nullable Object> list = new ArrayList<>();
       for (Node item : sequence.getValue()) {
         list.add(value(item, place.item(list.size()), depth + 1));
@@ -98,30 +98,30 @@ final class FreeMap implements Type<Map<String, @Nullable Object>> {
       return Collections.unmodifiableList(list);
     }
 
-    private @Nullable Object scalar(Node node, Place place) {
-      String string = Scalars.string(node);
+    private @Nullable Object scalar(Node node, ParseContext place) {
+      String string = YamlScalars.string(node);
       if (string != null) {
         return string;
       }
-      Boolean bool = Scalars.bool(node);
+      Boolean bool = YamlScalars.bool(node);
       if (bool != null) {
         return bool;
       }
-      BigInteger integer = Scalars.integer(node);
+      BigInteger integer = YamlScalars.integer(node);
       if (integer != null && integer.bitLength() < Long.SIZE) {
         return integer.bitLength() < Integer.SIZE
             ? (Object) integer.intValue()
             : (Object) integer.longValue();
       }
-      BigDecimal number = integer == null ? Scalars.number(node) : null;
+      BigDecimal number = integer == null ? YamlScalars.number(node) : null;
       if (number != null && Double.isFinite(number.doubleValue())) {
         return number.doubleValue();
       }
       String expected = "a JSON value; integers of at most 64 bits, finite numbers";
-      return fail(node, place, Scalars.describe(node), expected);
+      return fail(node, place, YamlScalars.describe(node), expected);
     }
 
-    private @Nullable Object fail(Node node, Place place, String value, String expected) {
+    private @Nullable Object fail(Node node, ParseContext place, String value, String expected) {
       if (!failed) {
         failed = true;
         place.problem(node, value, expected);

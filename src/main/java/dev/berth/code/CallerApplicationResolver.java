@@ -8,10 +8,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finder of the application whose code is calling, for threads that an application created itself.
  */
-public final class CallingApplication {
+public final class CallerApplicationResolver {
   private static final StackWalker WALKER = StackWalker.getInstance(Option.RETAIN_CLASS_REFERENCE);
 
-  private CallingApplication() {}
+  private CallerApplicationResolver() {}
 
   /**
    * Returns the application whose jars contain the innermost caller, or else the application that

@@ -13,7 +13,7 @@ package dev.berth.config.keys;
  * @param value the actual text, of bounded length, or a description of the problem
  * @param expected a description of valid values
  */
-public record Problem(
+public record ConfigProblem(
     Severity severity,
     String file,
     int line,
@@ -31,7 +31,8 @@ public record Problem(
   }
 
   /** Creates an {@link Severity#ERROR}. */
-  public Problem(String file, int line, int column, String path, String value, String expected) {
+  public ConfigProblem(
+      String file, int line, int column, String path, String value, String expected) {
     this(Severity.ERROR, file, line, column, path, value, expected);
   }
 

@@ -12,11 +12,11 @@ import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
 
 /** Access to the scalar values of YAML's core schema: their kinds and values. */
-public final class Scalars {
+public final class YamlScalars {
 
-  private static final int MOST_DIGITS = 400; // more than the integer digits of any double
+  private static final int MAX_DIGITS = 400; // more than the integer digits of any double
 
-  private static final int MOST_SHOWN = 60;
+  private static final int MAX_SHOWN_CHARS = 60;
 
   private static final Map<Tag, String> KINDS =
       Map.of(
@@ -29,7 +29,7 @@ public final class Scalars {
 
   private static final String BOOL = "true|True|TRUE|false|False|FALSE";
 
-  private Scalars() {}
+  private YamlScalars() {}
 
   /**
    * Returns the value of a key of a mapping; null when the key is missing or the node is no
@@ -74,7 +74,7 @@ public final class Scalars {
       return null;
     }
     String text = scalar.getValue();
-    if (text.length() > MOST_DIGITS) {
+    if (text.length() > MAX_DIGITS) {
       return null;
     }
     try {
@@ -98,7 +98,7 @@ public final class Scalars {
     }
     if (!(node instanceof ScalarNode scalar)
         || !node.getTag().equals(Tag.FLOAT)
-        || scalar.getValue().length() > MOST_DIGITS) {
+        || scalar.getValue().length() > MAX_DIGITS) {
       return null;
     }
     try {
@@ -136,7 +136,8 @@ public final class Scalars {
 
   /** Returns {@code text} on one line, of bounded length. */
   public static String shorten(String text) {
-    String shown = text.length() <= MOST_SHOWN ? text : text.substring(0, MOST_SHOWN) + "...";
+    String shown =
+        text.length() <= MAX_SHOWN_CHARS ? text : text.substring(0, MAX_SHOWN_CHARS) + "...";
     StringBuilder line = new StringBuilder(shown);
     for (int i = 0; i < line.length(); i++) {
       if (Character.isISOControl(line.charAt(i))) {

@@ -35,32 +35,32 @@ import org.slf4j.LoggerFactory;
  * loop.
  *
  * <p><b>Concurrency.</b> A policy runs on a hook thread of its application, one call at a time.
- * Requests during a call are skipped. After {@link #MOST_PASSED_OVER} skipped requests the call is
- * interrupted and counts as failed. Therefore a policy that ignores interrupts occupies one thread,
- * not all.
+ * Requests during a call are skipped. After {@link #MAX_SKIPPED_REQUESTS} skipped requests the call
+ * is interrupted and counts as failed. Therefore a policy that ignores interrupts occupies one
+ * thread, not all.
  *
  * <p><b>Lifetime.</b> The first request creates the policy. A request with other code or arguments
  * creates a new one.
  */
-public final class Policies {
+public final class PolicyInvoker {
   /**
    * Maximum number of skipped requests. The controller sends one request per second, so this is the
    * timeout of a policy in seconds, including the wait for a thread.
    */
-  static final int MOST_PASSED_OVER = 10;
+  static final int MAX_SKIPPED_REQUESTS = 10;
 
   /** Maximum length of a failure in a decision, in characters; the log has the full text. */
-  private static final int MOST_SHOWN = 300;
+  private static final int MAX_SHOWN_CHARS = 300;
 
   private static final PolicyReply NOTHING = new PolicyReply(PolicyAnswer.NOTHING, null);
-  private static final Logger LOG = LoggerFactory.getLogger(Policies.class);
+  private static final Logger LOG = LoggerFactory.getLogger(PolicyInvoker.class);
 
   private final HookThreads threads;
   private final LoopExecutor control;
-  private final Builds builds;
+  private final BuildCache builds;
   private final Consumer<ControllerEvent> controller;
   private final LongSupplier nanoClock;
-  private final Map<PolicySource.PolicyScope, Held> all = new HashMap<>();
+  private final Map<PolicySource.PolicyScope, ActivePolicy> all = new HashMap<>();
 
   /**
    * Creates a caller without policies.
@@ -68,10 +68,10 @@ public final class Policies {
    * @param controller receives the replies of policies
    * @param nanoClock also read by hook threads
    */
-  public Policies(
+  public PolicyInvoker(
       HookThreads threads,
       LoopExecutor control,
-      Builds builds,
+      BuildCache builds,
       Consumer<ControllerEvent> controller,
       LongSupplier nanoClock) {
     this.threads = threads;
@@ -82,16 +82,16 @@ public final class Policies {
   }
 
   /** Calls a policy, and sends its reply to the controller. */
-  public void ask(AskPolicy command) {
+  public void invoke(AskPolicy command) {
     assert control.isHere();
     PolicySource source = command.source();
-    Held held = all.get(source.scope());
+    ActivePolicy held = all.get(source.scope());
     if (held != null && !held.source.equals(source)) {
       held.call.interrupt(); // its reply is no longer needed
       held = null;
     }
     if (held != null && held.underWay) {
-      held.passOver(command.contexts());
+      held.skip(command.contexts());
       return;
     }
     String application = source.scope().application();
@@ -99,14 +99,14 @@ public final class Policies {
     if (code == null) {
       return; // another build is desired, and its request follows
     }
-    Held asked = held == null ? new Held(source, code) : held;
+    ActivePolicy asked = held == null ? new ActivePolicy(source, code) : held;
     all.put(source.scope(), asked);
     asked.underWay = true;
     asked.begunNanos = nanoClock.getAsLong();
     try {
       threads.run(application, HookThreads.HookKind.POLICY, () -> asked.decide(command.contexts()));
     } catch (RejectedExecutionException noThread) {
-      asked.end(failed(command.contexts(), noThread), noThread);
+      asked.end(failedReplies(command.contexts(), noThread), noThread);
     }
   }
 
@@ -114,9 +114,9 @@ public final class Policies {
    * Interrupts the calls that compute the replicas of a removed deployment: their replies are no
    * longer needed.
    */
-  public void forget(DeploymentId deployment) {
+  public void interrupt(DeploymentId deployment) {
     assert control.isHere();
-    for (Held held : all.values()) {
+    for (ActivePolicy held : all.values()) {
       PolicySource.PolicyScope scope = held.source.scope();
       if (scope.deployment() == null
           ? scope.application().equals(deployment.application())
@@ -127,21 +127,23 @@ public final class Policies {
   }
 
   /** Removes the policies of code that is no longer used. */
-  public void gone(LoadedApplication code) {
+  public void onBuildClosed(LoadedApplication code) {
     assert control.isHere();
     all.values().removeIf(held -> held.code == code);
   }
 
-  private static Map<DeploymentId, PolicyReply> failed(List<Context> contexts, Throwable thrown) {
+  private static Map<DeploymentId, PolicyReply> failedReplies(
+      List<Context> contexts, Throwable thrown) {
     String why = StartFailedException.describe(thrown);
-    PolicyReply reply = PolicyReply.ofFailure(why.substring(0, Math.min(why.length(), MOST_SHOWN)));
+    PolicyReply reply =
+        PolicyReply.ofFailure(why.substring(0, Math.min(why.length(), MAX_SHOWN_CHARS)));
     Map<DeploymentId, PolicyReply> all = new HashMap<>();
     contexts.forEach(each -> all.put(each.deployment(), reply));
     return all;
   }
 
   /** A policy and its current call. */
-  private final class Held {
+  private final class ActivePolicy {
     final PolicySource source;
     final LoadedApplication code;
     private @Nullable AutoscalingPolicy policy; // confined to the current call's thread
@@ -151,7 +153,7 @@ public final class Policies {
     private boolean failing;
     private volatile long begunNanos; // time of the request, then of its execution
 
-    Held(PolicySource source, LoadedApplication code) {
+    ActivePolicy(PolicySource source, LoadedApplication code) {
       this.source = source;
       this.code = code;
     }
@@ -168,7 +170,7 @@ public final class Policies {
                   replies.putAll(
                       ContextClassLoaderScope.call(
                           code.classLoader(), () -> replies(policy(), contexts))));
-      end(thrown == null ? replies : failed(contexts, thrown), thrown);
+      end(thrown == null ? replies : failedReplies(contexts, thrown), thrown);
     }
 
     private AutoscalingPolicy policy() throws Exception {
@@ -212,29 +214,30 @@ public final class Policies {
       builds.release(code);
       PolicyAnswered answered =
           new PolicyAnswered(source, replies, nanoClock.getAsLong() - begunNanos);
-      control.execute(() -> ended(answered, thrown));
+      control.execute(() -> onCompleted(answered, thrown));
     }
 
     // --- control loop ---
 
-    private void ended(PolicyAnswered answered, @Nullable Throwable thrown) {
-      boolean late = passedOver >= MOST_PASSED_OVER;
+    private void onCompleted(PolicyAnswered answered, @Nullable Throwable thrown) {
+      boolean late = passedOver >= MAX_SKIPPED_REQUESTS;
       underWay = false;
       passedOver = 0;
       if (!late) {
-        tell(answered, thrown);
+        notifyController(answered, thrown);
       }
     }
 
-    void passOver(List<Context> contexts) {
-      if (++passedOver == MOST_PASSED_OVER) {
+    void skip(List<Context> contexts) {
+      if (++passedOver == MAX_SKIPPED_REQUESTS) {
         call.interrupt();
-        var replies = failed(contexts, new TimeoutException("no result within 10 s"));
-        tell(new PolicyAnswered(source, replies, nanoClock.getAsLong() - begunNanos), null);
+        var replies = failedReplies(contexts, new TimeoutException("no result within 10 s"));
+        notifyController(
+            new PolicyAnswered(source, replies, nanoClock.getAsLong() - begunNanos), null);
       }
     }
 
-    private void tell(PolicyAnswered answered, @Nullable Throwable thrown) {
+    private void notifyController(PolicyAnswered answered, @Nullable Throwable thrown) {
       String failure =
           answered.replies().values().stream()
               .map(reply -> reply.answer().failure())

@@ -1,6 +1,6 @@
 package dev.berth.config;
 
-import dev.berth.config.keys.Place;
+import dev.berth.config.keys.ParseContext;
 import dev.berth.config.keys.Types;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -21,7 +21,7 @@ import org.snakeyaml.engine.v2.nodes.Node;
  * @param leftOut keys of the file that are not sent
  * @param positions of keys in the file
  */
-public record Submission(
+public record DeployPayload(
     ServeConfig config,
     Map<String, @Nullable Object> document,
     Map<String, Map<String, @Nullable Object>> applications,
@@ -39,7 +39,7 @@ public record Submission(
    * @param root the tree of the file with all settings applied, already checked
    * @param place the top of the file, which holds the base of relative paths
    */
-  static Submission of(ServeConfig config, Node root, Place place) {
+  static DeployPayload of(ServeConfig config, Node root, ParseContext place) {
     Map<String, @Nullable Object> whole = Types.FREE_MAP.read(root, place);
     if (whole == null) {
       throw new ConfigException(place.problems());
@@ -50,7 +50,7 @@ public record Submission(
     Map<String, Map<String, @Nullable Object>> applications = new LinkedHashMap<>();
     config.applications().forEach(each -> applications.put(each.name(), each.portable()));
     document.put(ServeConfig.APPLICATIONS.name(), new ArrayList<>(applications.values()));
-    return new Submission(config, document, applications, leftOut, new Positions(root, place));
+    return new DeployPayload(config, document, applications, leftOut, new Positions(root, place));
   }
 
   /**

@@ -5,9 +5,9 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** Finder of the key that the author of an unknown key probably meant. */
-final class Suggestion {
+final class KeySuggestion {
 
-  private Suggestion() {}
+  private KeySuggestion() {}
 
   /** Returns the nearest of {@code names}; null when none is near. */
   static @Nullable String forName(String name, List<String> names) {

@@ -17,12 +17,12 @@ import org.snakeyaml.engine.v2.nodes.Tag;
  * Reader of the settings that one instance sends to another: effective values, without the checks
  * of a file.
  */
-final class Told {
-  private Told() {}
+final class SettingsJson {
+  private SettingsJson() {}
 
   static Settings settings(Section section, Map<?, ?> json) {
     Settings all = section.empty();
-    for (Key<?> key : section.keys()) {
+    for (ConfigKey<?> key : section.keys()) {
       Object told = json.get(key.name());
       Object value = told == null ? null : value(key.type(), told);
       if (told == null ? key.required() : value == null) {
@@ -38,7 +38,7 @@ final class Told {
     if (type instanceof Section section) {
       return json instanceof Map<?, ?> map ? settings(section, map) : null;
     }
-    if (type instanceof ListOf<?> list && json instanceof List<?> items) {
+    if (type instanceof ListType<?> list && json instanceof List<?> items) {
       List<Object> all = new ArrayList<>();
       for (Object item : items) {
         Object value = value(list.item(), item);
@@ -50,9 +50,9 @@ final class Told {
       return List.copyOf(all);
     }
     Node node = node(json);
-    return type instanceof Scalar<?> scalar // permits values that a file could not contain
+    return type instanceof ScalarType<?> scalar // permits values that a file could not contain
         ? scalar.reader().apply(node)
-        : type.read(node, Place.nowhere());
+        : type.read(node, ParseContext.nowhere());
   }
 
   /** Returns the node that the parser of a file would produce. */
@@ -63,7 +63,8 @@ final class Told {
       return new MappingNode(Tag.MAP, all, FlowStyle.AUTO);
     }
     if (json instanceof List<?> list) {
-      return new SequenceNode(Tag.SEQ, list.stream().map(Told::node).toList(), FlowStyle.AUTO);
+      return new SequenceNode(
+          Tag.SEQ, list.stream().map(SettingsJson::node).toList(), FlowStyle.AUTO);
     }
     return new ScalarNode(tag(json), String.valueOf(json), ScalarStyle.PLAIN);
   }

@@ -4,7 +4,7 @@ package dev.berth.config;
  * The placement of one replica's handlers on event loops. A replica is a unit of capacity, not a
  * thread.
  */
-public enum Spread {
+public enum HandlerSpread {
   /** A single handler object on one event loop. The default; the handler may have state. */
   SINGLE,
   /**

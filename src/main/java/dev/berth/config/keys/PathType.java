@@ -16,7 +16,7 @@ import org.snakeyaml.engine.v2.nodes.Node;
  * @param taken returns the value
  * @param written writes a value as a default
  */
-record PathTo<T>(
+record PathType<T>(
     String expected,
     Function<Path, @Nullable String> wrong,
     Function<Path, T> taken,
@@ -25,7 +25,7 @@ record PathTo<T>(
 
   /** A path that need not exist. */
   static final Type<Path> ANY =
-      new PathTo<>("a path", path -> null, Function.identity(), Path::toString);
+      new PathType<>("a path", path -> null, Function.identity(), Path::toString);
 
   /** A readable, existing file. */
   static final Type<Path> FILE = file(Function.identity(), Path::toString);
@@ -34,10 +34,10 @@ record PathTo<T>(
    * The content of a readable file that holds a secret, which is never printed; empty when the file
    * holds no text.
    */
-  static final Type<String> SECRET = file(PathTo::text, secret -> Secret.NOT_SHOWN);
+  static final Type<String> SECRET = file(PathType::text, secret -> Secret.NOT_SHOWN);
 
   private static <T> Type<T> file(Function<Path, T> taken, Function<T, String> written) {
-    return new PathTo<>("the path of a readable file", PathTo::whatIsWrong, taken, written);
+    return new PathType<>("the path of a readable file", PathType::whatIsWrong, taken, written);
   }
 
   private static String text(Path path) {
@@ -59,10 +59,10 @@ record PathTo<T>(
   }
 
   @Override
-  public @Nullable T read(Node node, Place place) {
-    String text = Scalars.string(node);
+  public @Nullable T read(Node node, ParseContext place) {
+    String text = YamlScalars.string(node);
     if (text == null || text.isBlank()) {
-      place.problem(node, Scalars.describe(node), expected);
+      place.problem(node, YamlScalars.describe(node), expected);
       return null;
     }
     try {
@@ -71,9 +71,9 @@ record PathTo<T>(
       if (problem == null) {
         return taken.apply(path);
       }
-      place.problem(node, Scalars.show(node) + ", " + problem, expected);
+      place.problem(node, YamlScalars.show(node) + ", " + problem, expected);
     } catch (InvalidPathException notAPath) {
-      place.problem(node, Scalars.show(node) + ", which is not a path", expected);
+      place.problem(node, YamlScalars.show(node) + ", which is not a path", expected);
     }
     return null;
   }

@@ -16,17 +16,17 @@ import org.snakeyaml.engine.v2.nodes.Node;
  * A position in the tree of a file during reading, which also receives problems. Confined to the
  * thread of one reading.
  */
-public final class Place {
+public final class ParseContext {
 
   /** Maximum number of files that one reading may inspect, including those in folders of jars. */
-  static final int MOST_FILES = 50_000;
+  static final int MAX_FILES = 50_000;
 
-  private static final int LONGEST_PATH = 4096; // characters, as in Linux
+  private static final int MAX_PATH_CHARS = 4096; // characters, as in Linux
 
-  private final Reading reading;
+  private final ParseState reading;
   private final String path;
 
-  private Place(Reading reading, String path) {
+  private ParseContext(ParseState reading, String path) {
     this.reading = reading;
     this.path = path;
   }
@@ -42,19 +42,20 @@ public final class Place {
    * @param jars returns the path of a jar by its SHA-256 in 64 hexadecimal digits; null when
    *     unknown
    */
-  public static Place top(
+  public static ParseContext top(
       String file,
       Path folder,
       Function<String, @Nullable String> elsewhere,
       boolean all,
       Function<String, @Nullable Path> jars) {
-    AtomicInteger files = new AtomicInteger(MOST_FILES);
-    return new Place(
-        new Reading(file, folder, elsewhere, new Problems(all), new HashMap<>(), files, jars), "");
+    AtomicInteger files = new AtomicInteger(MAX_FILES);
+    return new ParseContext(
+        new ParseState(file, folder, elsewhere, new Problems(all), new HashMap<>(), files, jars),
+        "");
   }
 
   /** Creates a top without a file, whose base is the current folder. */
-  static Place nowhere() {
+  static ParseContext nowhere() {
     return top("", Path.of(""), name -> null, false, sha256 -> null);
   }
 
@@ -64,12 +65,12 @@ public final class Place {
   }
 
   /** Returns the place of the value of a key of this mapping. */
-  public Place key(String name) {
-    return new Place(reading, path.isEmpty() ? name : path + "." + name);
+  public ParseContext key(String name) {
+    return new ParseContext(reading, path.isEmpty() ? name : path + "." + name);
   }
 
-  Place item(int index) {
-    return new Place(reading, path + "[" + index + "]");
+  ParseContext item(int index) {
+    return new ParseContext(reading, path + "[" + index + "]");
   }
 
   /** Returns the path from the top, as in {@code applications[0].name}; empty for the top. */
@@ -84,8 +85,8 @@ public final class Place {
    * @throws InvalidPathException when it is not a path
    */
   public Path resolve(Node node, String path) {
-    if (path.length() > LONGEST_PATH) { // many segments are slow to normalize
-      throw new InvalidPathException(path, "longer than " + LONGEST_PATH + " characters");
+    if (path.length() > MAX_PATH_CHARS) { // many segments are slow to normalize
+      throw new InvalidPathException(path, "longer than " + MAX_PATH_CHARS + " characters");
     }
     boolean given = node.getStartMark().map(this::isOfOption).orElse(false);
     Path whole = given ? Path.of(path) : reading.folder().resolve(path);
@@ -108,7 +109,9 @@ public final class Place {
 
   /** Reports a problem with a setting that cannot be applied. */
   public void problem(String option, String key, String value, String expected) {
-    reading.problems().add(new Problem(option, 0, 0, Scalars.shorten(key), value, expected));
+    reading
+        .problems()
+        .add(new ConfigProblem(option, 0, 0, YamlScalars.shorten(key), value, expected));
   }
 
   /** Reports a problem at {@code node}. */
@@ -118,54 +121,56 @@ public final class Place {
 
   /** Reports a problem at {@code mark}; without a mark, a problem of the whole file. */
   public void problem(Optional<Mark> mark, String value, String expected) {
-    report(Problem.Severity.ERROR, mark, value, expected);
+    report(ConfigProblem.Severity.ERROR, mark, value, expected);
   }
 
   void warning(Node node, String value, String expected) {
-    report(Problem.Severity.WARNING, node.getStartMark(), value, expected);
+    report(ConfigProblem.Severity.WARNING, node.getStartMark(), value, expected);
   }
 
   private void report(
-      Problem.Severity severity, Optional<Mark> mark, String value, String expected) {
-    Spot spot = spot(mark);
+      ConfigProblem.Severity severity, Optional<Mark> mark, String value, String expected) {
+    FilePosition spot = spot(mark);
     reading
         .problems()
-        .add(new Problem(severity, spot.file(), spot.line(), spot.column(), path, value, expected));
+        .add(
+            new ConfigProblem(
+                severity, spot.file(), spot.line(), spot.column(), path, value, expected));
   }
 
   /** Records the position of this place, for problems that are found after reading. */
-  void remember(Node node) {
+  void recordPosition(Node node) {
     reading.spots().put(path, spot(node.getStartMark()));
   }
 
   /** Returns the recorded positions of this place and below. */
-  public Source source() {
-    return new Source(reading.file(), path, reading.spots());
+  public ProblemLocator source() {
+    return new ProblemLocator(reading.file(), path, reading.spots());
   }
 
-  Spot spot(Optional<Mark> mark) {
+  FilePosition spot(Optional<Mark> mark) {
     if (mark.isEmpty()) {
-      return new Spot(reading.file(), 0, 0);
+      return new FilePosition(reading.file(), 0, 0);
     }
     Mark start = mark.get();
     return isOfOption(start)
-        ? new Spot(start.getName(), 0, 0)
-        : new Spot(reading.file(), start.getLine() + 1, start.getColumn() + 1);
+        ? new FilePosition(start.getName(), 0, 0)
+        : new FilePosition(reading.file(), start.getLine() + 1, start.getColumn() + 1);
   }
 
   /** Returns the position of a node, {@code file:line:column}, or the option that set the node. */
   public String where(Node node) {
-    Spot spot = spot(node.getStartMark());
+    FilePosition spot = spot(node.getStartMark());
     return spot.line() == 0 ? spot.file() : spot.file() + ":" + spot.line() + ":" + spot.column();
   }
 
   /** Counts the inspection of one more file; returns false when the limit is reached. */
-  boolean tryLook() {
+  boolean tryInspect() {
     return reading.filesLeft().getAndDecrement() > 0;
   }
 
   /** Returns whether an inspection was refused. */
-  boolean hasLookedEnough() {
+  boolean isInspectionLimitReached() {
     return reading.filesLeft().get() < 0;
   }
 
@@ -185,12 +190,12 @@ public final class Place {
    * Returns the first problems and warnings so far in the order of the file, and the number of
    * further ones.
    */
-  public List<Problem> problems() {
+  public List<ConfigProblem> problems() {
     return reading.problems().first();
   }
 
   /** Returns all problems; requires a place that was created to retain all. */
-  public List<Problem> everyProblem() {
+  public List<ConfigProblem> everyProblem() {
     return reading.problems().every();
   }
 
@@ -201,14 +206,14 @@ public final class Place {
    * @param line from 1; 0 for none
    * @param column from 1; 0 for none
    */
-  record Spot(String file, int line, int column) {}
+  record FilePosition(String file, int line, int column) {}
 
-  private record Reading(
+  private record ParseState(
       String file,
       Path folder,
       Function<String, @Nullable String> elsewhere,
       Problems problems,
-      Map<String, Spot> spots,
+      Map<String, FilePosition> spots,
       AtomicInteger filesLeft,
       Function<String, @Nullable Path> jars) {}
 }

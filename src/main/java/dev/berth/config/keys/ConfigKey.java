@@ -17,7 +17,7 @@ import org.snakeyaml.engine.v2.nodes.Node;
  *
  * @param <T> the type of its values
  */
-public final class Key<T> {
+public final class ConfigKey<T> {
 
   /**
    * A bound set by another key.
@@ -25,7 +25,7 @@ public final class Key<T> {
    * @param by the other key, which may be declared after this one
    * @param above whether the bound is a minimum instead of a maximum
    */
-  private record Bound(Supplier<Key<?>> by, boolean above) {}
+  private record KeyBound(Supplier<ConfigKey<?>> by, boolean above) {}
 
   private final String name;
   private final Type<T> type;
@@ -47,11 +47,11 @@ public final class Key<T> {
   private Function<Settings, @Nullable T> fallback = settings -> null;
 
   private String fallbackText = "";
-  private Reach reach = Reach.INSTANCE;
-  private final List<Bound> bounds = new ArrayList<>();
+  private ChangeReach reach = ChangeReach.INSTANCE;
+  private final List<KeyBound> bounds = new ArrayList<>();
 
   /** Key whose value silently caps this one. */
-  private @Nullable Key<T> cap;
+  private @Nullable ConfigKey<T> cap;
 
   /** Reason shown to users that set this key. */
   private @Nullable String noEffect;
@@ -62,7 +62,7 @@ public final class Key<T> {
   private Map<String, String> refusedWords = Map.of();
   private final List<String> variables = new ArrayList<>();
 
-  private Key(String name, Type<T> type) {
+  private ConfigKey(String name, Type<T> type) {
     this.name = name;
     this.type = type;
   }
@@ -70,26 +70,26 @@ public final class Key<T> {
   // --- declaration ---
 
   /** Creates a key with a default; pass null for a default set by {@link #fallback}. */
-  public static <T> Key<T> of(String name, Type<T> type, @Nullable T fallback) {
-    return new Key<>(name, type)
+  public static <T> ConfigKey<T> of(String name, Type<T> type, @Nullable T fallback) {
+    return new ConfigKey<>(name, type)
         .fallback(none -> fallback, fallback == null ? "null" : type.write(fallback));
   }
 
   /** Creates a key that the file must contain. */
-  public static <T> Key<T> required(String name, Type<T> type) {
-    Key<T> key = new Key<>(name, type);
+  public static <T> ConfigKey<T> required(String name, Type<T> type) {
+    ConfigKey<T> key = new ConfigKey<>(name, type);
     key.required = true;
     return key.fallback(none -> null, "required");
   }
 
   /** Creates a key that is unset ({@code null}) unless the file contains it. */
-  public static <T> Key<T> optional(String name, Type<T> type) {
+  public static <T> ConfigKey<T> optional(String name, Type<T> type) {
     return of(name, type, null).orNull();
   }
 
   /** Creates a key for a nested mapping, which exists even if the file omits it. */
-  public static Key<Settings> mapping(String name, Section section) {
-    Key<Settings> key = of(name, section, section.empty());
+  public static ConfigKey<Settings> mapping(String name, Section section) {
+    ConfigKey<Settings> key = of(name, section, section.empty());
     key.merged = true;
     return key;
   }
@@ -100,26 +100,26 @@ public final class Key<T> {
    *
    * @param why a clause that completes the sentence "has no effect: ..."
    */
-  public static <T> Key<T> noEffect(String name, Type<T> type, String why) {
-    Key<T> key = new Key<>(name, type);
+  public static <T> ConfigKey<T> noEffect(String name, Type<T> type, String why) {
+    ConfigKey<T> key = new ConfigKey<>(name, type);
     key.noEffect = why;
-    return key.orNull().reaches(Reach.NOTHING).means("No effect: " + why + ".");
+    return key.orNull().reaches(ChangeReach.NOTHING).means("No effect: " + why + ".");
   }
 
   /** Sets the meaning for the reference, one or two sentences. */
-  public Key<T> means(String text) {
+  public ConfigKey<T> means(String text) {
     meaning = text;
     return this;
   }
 
   /** Permits {@code null} in the file, which means unset. */
-  public Key<T> orNull() {
+  public ConfigKey<T> orNull() {
     nullable = true;
     return this;
   }
 
   /** Permits {@code null} in the file as a value of its own: none, instead of the default. */
-  public Key<T> orNone() {
+  public ConfigKey<T> orNone() {
     noneIsAValue = true;
     return orNull();
   }
@@ -130,14 +130,16 @@ public final class Key<T> {
    * @param value computes the default from the other settings, on each use
    * @param text the default as the reference shows it
    */
-  public Key<T> fallback(Function<Settings, @Nullable T> value, String text) {
+  public ConfigKey<T> fallback(Function<Settings, @Nullable T> value, String text) {
     fallback = value;
     fallbackText = text;
     return this;
   }
 
-  /** Sets the reach, and thereby the effect of a change; by default {@link Reach#INSTANCE}. */
-  public Key<T> reaches(Reach what) {
+  /**
+   * Sets the reach, and thereby the effect of a change; by default {@link ChangeReach#INSTANCE}.
+   */
+  public ConfigKey<T> reaches(ChangeReach what) {
     reach = what;
     return this;
   }
@@ -146,19 +148,19 @@ public final class Key<T> {
    * Requires a value of at most the value of {@code other}, a key of the same or an enclosing
    * mapping.
    */
-  public Key<T> atMost(Supplier<Key<?>> other) {
-    bounds.add(new Bound(other, false));
+  public ConfigKey<T> atMost(Supplier<ConfigKey<?>> other) {
+    bounds.add(new KeyBound(other, false));
     return this;
   }
 
   /** Requires a value of at least the value of {@code other}. */
-  public Key<T> atLeast(Supplier<Key<?>> other) {
-    bounds.add(new Bound(other, true));
+  public ConfigKey<T> atLeast(Supplier<ConfigKey<?>> other) {
+    bounds.add(new KeyBound(other, true));
     return this;
   }
 
   /** Caps the value at the value of {@code other}. */
-  public Key<T> cappedBy(Key<T> other) {
+  public ConfigKey<T> cappedBy(ConfigKey<T> other) {
     cap = other;
     return this;
   }
@@ -168,7 +170,7 @@ public final class Key<T> {
    *
    * @param other the replacement
    */
-  public Key<T> deprecated(String other) {
+  public ConfigKey<T> deprecated(String other) {
     instead = other;
     return this;
   }
@@ -178,13 +180,13 @@ public final class Key<T> {
    *
    * @param why a clause that follows "not supported by this version: "
    */
-  public Key<T> without(String word, String why) {
+  public ConfigKey<T> without(String word, String why) {
     refusedWords = Map.of(word, why);
     return this;
   }
 
   /** Adds an environment variable that sets the key, in seconds for a duration. */
-  public Key<T> variable(String environment) {
+  public ConfigKey<T> variable(String environment) {
     variables.add(environment);
     return this;
   }
@@ -240,7 +242,7 @@ public final class Key<T> {
   }
 
   /** Returns the reach of the value. */
-  public Reach reach() {
+  public ChangeReach reach() {
     return reach;
   }
 
@@ -255,13 +257,14 @@ public final class Key<T> {
   }
 
   /** Reads the value at {@code node}; null after reporting problems at {@code place}. */
-  @Nullable T read(Node node, Place place) {
-    String word = Scalars.string(node);
+  @Nullable T read(Node node, ParseContext place) {
+    String word = YamlScalars.string(node);
     String why = word == null ? null : refusedWords.get(word);
     if (why == null) {
       return type.read(node, place);
     }
-    place.problem(node, Scalars.show(node) + ", " + Section.NOT_SUPPORTED + why, type.expected());
+    place.problem(
+        node, YamlScalars.show(node) + ", " + Section.NOT_SUPPORTED + why, type.expected());
     return null;
   }
 
@@ -281,7 +284,7 @@ public final class Key<T> {
     bounds.forEach(bound -> checkBound(bound.by.get(), bound.above, settings));
   }
 
-  private <U> void checkBound(Key<U> other, boolean above, Settings settings) {
+  private <U> void checkBound(ConfigKey<U> other, boolean above, Settings settings) {
     T value = settings.find(this);
     U limit = settings.knows(other) ? settings.find(other) : null;
     int order = value == null || limit == null ? 0 : compare(value, limit);

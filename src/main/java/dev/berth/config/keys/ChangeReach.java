@@ -1,7 +1,7 @@
 package dev.berth.config.keys;
 
 /** The part of the system that uses the value of a key, which determines the effect of a change. */
-public enum Reach {
+public enum ChangeReach {
   /** The instance, from its start to its end: a change requires a restart. */
   INSTANCE,
   /** The controller: a change does not affect replicas. */
@@ -11,7 +11,7 @@ public enum Reach {
   /** New and running replicas: a change is sent to running replicas. */
   REPLICA_LIVE,
   /** New replicas only: a change requires new replicas. */
-  REPLICA_ANEW,
+  REPLICA_RECREATE,
   /** The reader of the file only. */
   NOTHING
 }

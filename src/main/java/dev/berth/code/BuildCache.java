@@ -3,7 +3,7 @@ package dev.berth.code;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.keys.Problem;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.controller.BuiltApplication;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.DiscardBuild;
@@ -36,8 +36,8 @@ import org.slf4j.LoggerFactory;
  * closed when no replica uses it. Several builds of one application can coexist, each with its own
  * class loader. Confined to the control loop.
  */
-public final class Builds {
-  private static final Logger LOG = LoggerFactory.getLogger(Builds.class);
+public final class BuildCache {
+  private static final Logger LOG = LoggerFactory.getLogger(BuildCache.class);
 
   /**
    * Inputs of a build.
@@ -46,8 +46,8 @@ public final class Builds {
    * @param file that contains {@code config}
    * @param rises whether the file's target capacity was lower before
    */
-  public record Source(ApplicationConfig config, ServeConfig file, boolean rises) {
-    public Source(ApplicationConfig config, ServeConfig file) {
+  public record BuildInputs(ApplicationConfig config, ServeConfig file, boolean rises) {
+    public BuildInputs(ApplicationConfig config, ServeConfig file) {
       this(config, file, false);
     }
   }
@@ -57,50 +57,51 @@ public final class Builds {
    * to the control loop.
    */
   @FunctionalInterface
-  public interface Sources {
-    @Nullable Source find(String application, long revision);
+  public interface BuildInputsLookup {
+    @Nullable BuildInputs find(String application, long revision);
 
     /**
      * Returns the source of a build of another instance, which is required here; fails when there
      * is no such build.
      */
-    default Future<Source> elsewhere(String application, String build) {
+    default Future<BuildInputs> elsewhere(String application, String build) {
       return Future.failedFuture(
           new StartFailedException("build: " + build + " (expected: a known build)"));
     }
   }
 
   /** Code, with the settings of one revision. */
-  public record Read(LoadedApplication code, BuiltApplication built) {}
+  public record LoadedRevision(LoadedApplication code, BuiltApplication built) {}
 
   /**
    * Code that is being read.
    *
    * @param config of its application
    */
-  public record Reading(ApplicationConfig config, Future<Read> read) {}
+  public record PendingLoad(ApplicationConfig config, Future<LoadedRevision> read) {}
 
-  private static final class Held {
+  private static final class CachedBuild {
     final LoadedApplication code;
     int users; // replicas that may run it, and pending builds that may reuse it
     boolean discarded;
     int telling; // Built events that the controller has not yet processed
 
-    Held(LoadedApplication code) {
+    CachedBuild(LoadedApplication code) {
       this.code = code;
     }
   }
 
   private final HookThreads threads;
   private final LoopExecutor control;
-  private final Sources sources;
+  private final BuildInputsLookup sources;
   private final Consumer<ControllerEvent> controller;
-  private final Consumer<LoadedApplication> gone;
-  private final Map<String, Held> held = new LinkedHashMap<>(); // by name
+  private final Consumer<LoadedApplication> onClosed;
+  private final Map<String, CachedBuild> held = new LinkedHashMap<>(); // by name
   private final Map<String, Build> last = new HashMap<>(); // requested, by application
-  private final Map<String, Reading> early = new HashMap<>(); // not yet requested, by application
-  private final List<Reading> reading = new ArrayList<>(); // requested
-  private final Map<String, Promise<Held>> obtaining = new HashMap<>(); // by name
+  private final Map<String, PendingLoad> early =
+      new HashMap<>(); // not yet requested, by application
+  private final List<PendingLoad> reading = new ArrayList<>(); // requested
+  private final Map<String, Promise<CachedBuild>> obtaining = new HashMap<>(); // by name
   private boolean closed;
 
   /**
@@ -111,23 +112,23 @@ public final class Builds {
    * @param controller receives the results of builds
    * @param gone receives code that is no longer used
    */
-  public Builds(
+  public BuildCache(
       HookThreads threads,
       LoopExecutor control,
-      Sources sources,
+      BuildInputsLookup sources,
       Consumer<ControllerEvent> controller,
       Consumer<LoadedApplication> gone) {
     this.threads = threads;
     this.control = control;
     this.sources = sources;
     this.controller = controller;
-    this.gone = gone;
+    this.onClosed = gone;
   }
 
   /**
    * Registers code whose reading has started, which serves as the next build of its application.
    */
-  public void readEarly(Reading begun) {
+  public void readEarly(PendingLoad begun) {
     assert control.isHere();
     early.put(begun.config().name(), begun);
   }
@@ -136,12 +137,12 @@ public final class Builds {
 
   public void build(Build command) {
     assert control.isHere();
-    List<Held> known =
+    List<CachedBuild> known =
         held.values().stream()
             .filter(each -> each.code.name().equals(command.application()))
             .toList();
-    Reading begun = early.remove(command.application());
-    Reading reads = begun == null ? read(command, known) : begun;
+    PendingLoad begun = early.remove(command.application());
+    PendingLoad reads = begun == null ? read(command, known) : begun;
     if (reads == null) {
       return; // another revision is desired; its build follows
     }
@@ -156,13 +157,13 @@ public final class Builds {
                     () -> {
                       reading.remove(reads);
                       if (thrown != null) {
-                        failed(command, thrown);
+                        onLoadFailed(command, thrown);
                       } else if (isLast(command) && (begun != null || isWanted(command))) {
-                        built(command, read);
+                        onLoaded(command, read);
                       } else if (known.stream().noneMatch(each -> each.code == read.code)) {
                         read.code.close();
                       }
-                      known.forEach(this::leave);
+                      known.forEach(this::releaseUse);
                     }));
   }
 
@@ -170,8 +171,8 @@ public final class Builds {
     return sources.find(command.application(), command.revision()) != null;
   }
 
-  private @Nullable Reading read(Build command, List<Held> known) {
-    Source source = sources.find(command.application(), command.revision());
+  private @Nullable PendingLoad read(Build command, List<CachedBuild> known) {
+    BuildInputs source = sources.find(command.application(), command.revision());
     if (source == null) {
       return null;
     }
@@ -181,20 +182,20 @@ public final class Builds {
             threads,
             source,
             known.stream().collect(Collectors.toMap(each -> each.code.build(), each -> each.code)))
-        : new Reading(source.config(), Future.failedFuture(new StartFailedException(lost)));
+        : new PendingLoad(source.config(), Future.failedFuture(new StartFailedException(lost)));
   }
 
   /**
    * Starts to read code before the controller requests it; pass the result to {@link #readEarly}.
    * Thread-safe.
    */
-  public static Reading read(HookThreads threads, Source source) {
+  public static PendingLoad read(HookThreads threads, BuildInputs source) {
     return read(threads, source, Map.of());
   }
 
-  private static Reading read(
-      HookThreads threads, Source source, Map<String, LoadedApplication> known) {
-    Promise<Read> read = Promise.promise();
+  private static PendingLoad read(
+      HookThreads threads, BuildInputs source, Map<String, LoadedApplication> known) {
+    Promise<LoadedRevision> read = Promise.promise();
     try {
       threads.run(
           source.config().name(),
@@ -209,7 +210,7 @@ public final class Builds {
     } catch (RejectedExecutionException stopping) {
       read.fail(stopping);
     }
-    return new Reading(source.config(), read.future());
+    return new PendingLoad(source.config(), read.future());
   }
 
   /**
@@ -224,13 +225,14 @@ public final class Builds {
     return true;
   }
 
-  private void built(Build command, Read read) {
+  private void onLoaded(Build command, LoadedRevision read) {
     LoadedApplication code = read.code;
     if (closed) {
       code.close();
       return;
     }
-    Held known = held.computeIfAbsent(name(code.name(), code.build()), name -> new Held(code));
+    CachedBuild known =
+        held.computeIfAbsent(name(code.name(), code.build()), name -> new CachedBuild(code));
     known.discarded = false; // desired again
     if (known.code != code) {
       code.close(); // read twice concurrently
@@ -240,13 +242,16 @@ public final class Builds {
     control.execute(() -> known.telling--); // runs after the event
   }
 
-  private void failed(Build command, Throwable failed) {
+  private void onLoadFailed(Build command, Throwable failed) {
     if (!isLast(command)) {
       return;
     }
     String reason;
     if (failed instanceof ConfigException refused) {
-      reason = refused.problems().stream().map(Problem::toString).collect(Collectors.joining("; "));
+      reason =
+          refused.problems().stream()
+              .map(ConfigProblem::toString)
+              .collect(Collectors.joining("; "));
     } else if (failed instanceof StartFailedException) {
       reason = String.valueOf(failed.getMessage());
     } else {
@@ -260,7 +265,7 @@ public final class Builds {
 
   public void discard(DiscardBuild command) {
     assert control.isHere();
-    Held found = held.get(name(command.application(), command.build()));
+    CachedBuild found = held.get(name(command.application(), command.build()));
     if (found != null) {
       found.discarded = true;
       closeIfUnused(found);
@@ -276,7 +281,7 @@ public final class Builds {
    */
   public void keepOnly(Map<String, Set<String>> known) {
     assert control.isHere();
-    for (Held each : List.copyOf(held.values())) {
+    for (CachedBuild each : List.copyOf(held.values())) {
       Set<String> kept = known.getOrDefault(each.code.name(), Set.of());
       if (each.telling == 0 && !kept.contains(each.code.build())) {
         each.discarded = true; // until a new build reuses it
@@ -292,7 +297,7 @@ public final class Builds {
    */
   public @Nullable LoadedApplication acquire(String application, String build) {
     assert control.isHere();
-    Held found = held.get(name(application, build));
+    CachedBuild found = held.get(name(application, build));
     if (found == null) {
       return null;
     }
@@ -312,7 +317,7 @@ public final class Builds {
     assert control.isHere();
     String name = name(application, build);
     boolean reads = obtaining.containsKey(name);
-    Promise<Held> here = obtaining.computeIfAbsent(name, none -> Promise.promise());
+    Promise<CachedBuild> here = obtaining.computeIfAbsent(name, none -> Promise.promise());
     Future<LoadedApplication> taken =
         here.future()
             .map(
@@ -324,17 +329,18 @@ public final class Builds {
       sources
           .elsewhere(application, build)
           .compose(source -> read(threads, source).read())
-          .onComplete((got, failed) -> control.run(() -> obtained(name, build, got, failed, here)));
+          .onComplete(
+              (got, failed) -> control.run(() -> onObtained(name, build, got, failed, here)));
     }
     return taken;
   }
 
-  private void obtained(
+  private void onObtained(
       String name,
       String build,
-      @Nullable Read got,
+      @Nullable LoadedRevision got,
       @Nullable Throwable failed,
-      Promise<Held> here) {
+      Promise<CachedBuild> here) {
     obtaining.remove(name);
     if (got == null) {
       here.fail(failed);
@@ -349,7 +355,7 @@ public final class Builds {
                   .formatted(closed ? "none, instance is stopping" : code.build(), build)));
       return;
     }
-    Held known = held.computeIfAbsent(name, none -> new Held(code));
+    CachedBuild known = held.computeIfAbsent(name, none -> new CachedBuild(code));
     if (known.code != code) {
       code.close();
     }
@@ -357,31 +363,31 @@ public final class Builds {
     known.discarded = true;
     known.users++; // holds it open for the waiting callers
     here.complete(known);
-    leave(known);
+    releaseUse(known);
   }
 
   /** Releases code after a replica has completely stopped. Thread-safe. */
   public void release(LoadedApplication code) {
     control.execute(
         () -> {
-          Held found = held.get(name(code.name(), code.build()));
+          CachedBuild found = held.get(name(code.name(), code.build()));
           if (found != null && found.code == code) {
-            leave(found);
+            releaseUse(found);
           }
         });
   }
 
-  private void leave(Held used) {
+  private void releaseUse(CachedBuild used) {
     used.users--;
     closeIfUnused(used);
   }
 
-  private void closeIfUnused(Held unused) {
+  private void closeIfUnused(CachedBuild unused) {
     LoadedApplication code = unused.code;
     if (unused.discarded
         && unused.users <= 0
         && held.remove(name(code.name(), code.build()), unused)) {
-      gone.accept(code);
+      onClosed.accept(code);
       code.close();
     }
   }
@@ -403,7 +409,7 @@ public final class Builds {
   /** Returns the configuration of a build; null when there is no such build. */
   public @Nullable ApplicationConfig config(String application, String build) {
     assert control.isHere();
-    Held found = held.get(name(application, build));
+    CachedBuild found = held.get(name(application, build));
     return found == null ? null : found.code.config();
   }
 

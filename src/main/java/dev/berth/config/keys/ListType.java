@@ -9,7 +9,7 @@ import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
 /** A list with items of one type. An invalid item is reported and omitted. */
-public record ListOf<T>(Type<T> item) implements Type<List<T>> {
+public record ListType<T>(Type<T> item) implements Type<List<T>> {
 
   @Override
   public String expected() {
@@ -17,9 +17,9 @@ public record ListOf<T>(Type<T> item) implements Type<List<T>> {
   }
 
   @Override
-  public @Nullable List<T> read(Node node, Place place) {
+  public @Nullable List<T> read(Node node, ParseContext place) {
     if (!(node instanceof SequenceNode sequence)) {
-      place.problem(node, Scalars.describe(node), expected());
+      place.problem(node, YamlScalars.describe(node), expected());
       return null;
     }
     List<T> items = new ArrayList<>();

@@ -6,11 +6,11 @@ import java.util.Map;
  * The position of a part of a configuration, for problems found after reading, such as a missing
  * class or an unknown deployment. Compared by identity.
  */
-public final class Source {
+public final class ProblemLocator {
 
   private final String file;
   private final String path;
-  private final Map<String, Place.Spot> spots;
+  private final Map<String, ParseContext.FilePosition> spots;
 
   /**
    * Creates a position.
@@ -18,15 +18,15 @@ public final class Source {
    * @param path base of relative keys
    * @param spots positions by full path; not modified afterwards
    */
-  Source(String file, String path, Map<String, Place.Spot> spots) {
+  ProblemLocator(String file, String path, Map<String, ParseContext.FilePosition> spots) {
     this.file = file;
     this.path = path;
     this.spots = spots;
   }
 
   /** Returns a source without positions, for a text that is not stored in a file. */
-  public Source placeless() {
-    return new Source("", path, Map.of());
+  public ProblemLocator placeless() {
+    return new ProblemLocator("", path, Map.of());
   }
 
   /**
@@ -35,22 +35,22 @@ public final class Source {
    *
    * @param key relative to this source, as in {@code import_path} or {@code deployments[1].name}
    */
-  public Problem problem(String key, String value, String expected) {
+  public ConfigProblem problem(String key, String value, String expected) {
     String whole = path.isEmpty() ? key : path + "." + key;
-    Place.Spot spot = nearest(whole);
-    return new Problem(spot.file(), spot.line(), spot.column(), whole, value, expected);
+    ParseContext.FilePosition spot = nearest(whole);
+    return new ConfigProblem(spot.file(), spot.line(), spot.column(), whole, value, expected);
   }
 
-  private Place.Spot nearest(String whole) {
+  private ParseContext.FilePosition nearest(String whole) {
     String place = whole;
     while (!place.isEmpty()) {
-      Place.Spot spot = spots.get(place);
+      ParseContext.FilePosition spot = spots.get(place);
       if (spot != null) {
         return spot;
       }
       place =
           place.substring(0, Math.max(0, Math.max(place.lastIndexOf('.'), place.lastIndexOf('['))));
     }
-    return new Place.Spot(file, 0, 0);
+    return new ParseContext.FilePosition(file, 0, 0);
   }
 }
