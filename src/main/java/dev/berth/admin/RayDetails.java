@@ -45,7 +45,7 @@ record RayDetails(HttpView http) {
           "rolling_update_percentage",
           "max_surge_percent");
 
-  /** Fields for which null has a meaning; Ray rejects null for the others. */
+  /** Fields that give null a meaning; Ray rejects null for the others. */
   private static final Set<String> NULLABLE_FIELDS =
       Set.of("num_replicas", "user_config", "autoscaling_config");
 

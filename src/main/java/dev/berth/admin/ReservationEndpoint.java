@@ -156,7 +156,7 @@ public record ReservationEndpoint(
   }
 
   /**
-   * Returns the caller to which reservations count: the most specific identity of the client. An
+   * Returns the caller that owns the reservations: the most specific identity of the client. An
    * IPv6 address counts by its first 64 bits only, as any machine can choose the others.
    */
   static String callerOf(EndpointRequest request) {

@@ -146,7 +146,7 @@ public record DesiredApplication(
    */
   DesiredApplication marked(Announce state) {
     if (state.status() != ApplicationStatus.RUNNING) {
-      return before == null || failed != null ? this : failed(state.message());
+      return before == null || failed != null ? this : withFailure(state.message());
     }
     boolean good = state.proven() || healthy;
     return new DesiredApplication(
@@ -159,7 +159,7 @@ public record DesiredApplication(
    *
    * @param why null when the same revision was deployed again, and is retried
    */
-  DesiredApplication failed(@Nullable String why) {
+  DesiredApplication withFailure(@Nullable String why) {
     return new DesiredApplication(
         name, wanted, revision, deployedMs, false, why, scales, before, ran);
   }

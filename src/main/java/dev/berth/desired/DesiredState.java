@@ -261,7 +261,7 @@ public final class DesiredState {
       } else if (!known.wanted().digest().equals(each.getValue().digest())) {
         changed.add(known.withSpec(each.getValue(), ++revision, nowMs));
       } else if (known.failed() != null) {
-        changed.add(known.failed(null));
+        changed.add(known.withFailure(null));
       }
     }
     news.entrySet().removeIf(each -> each.getValue().equals(lastApplied(each.getKey())));

@@ -60,7 +60,7 @@ final class InitialState {
 
   private final Set<String> declared = new HashSet<>(); // names of applications from the file
 
-  /** Whether all declarations come from the file, as the log was empty. */
+  /** True if all declarations come from the file, as the log was empty. */
   boolean fromFile;
 
   /**

@@ -65,7 +65,7 @@ record RouteRules(ServeConfig file) {
     return application == null ? null : "application " + application + " has it";
   }
 
-  /** Logs each route for which both the persisted state and the file's endpoints have an entry. */
+  /** Logs each route with an entry in both the persisted state and the file's endpoints. */
   void tell(DesiredState kept) {
     kept.head
         .splits()

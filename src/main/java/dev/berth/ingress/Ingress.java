@@ -334,7 +334,7 @@ public final class Ingress {
 
   /**
    * Returns the port for the loops' servers. If any free port is requested, all get the same
-   * negative number, by which Vert.x shares one port among them.
+   * negative number, so that Vert.x shares one port among them.
    */
   int sharedPort() {
     return settings.get(HttpOptions.PORT) != 0

@@ -61,7 +61,7 @@ public final class IngressTransport
     return new IngressTransport("nio", NIO.implementation(), notNative);
   }
 
-  /** Returns a builder of a Vert.x in which an ingress can listen. */
+  /** Returns a builder of a Vert.x with the transport of an ingress. */
   public VertxBuilder builder() {
     return Vertx.builder().withTransport(this);
   }

@@ -117,7 +117,7 @@ public final class IngressVerticle extends VerticleBase {
 
   /**
    * Stops accepting, closes idle connections, and waits for the others until the timeout. Then
-   * drops unread bytes, for which Vert.x would wait.
+   * drops unread bytes, as Vert.x would wait for them.
    */
   @Override
   public Future<?> stop() {

@@ -47,7 +47,7 @@ public final class MetricSeries {
     histogram(name, LatencyBuckets.upperBoundsMs(), counts, nanos / 1e6);
   }
 
-  /** Adds a histogram with its own bounds, the last of which is infinite. */
+  /** Adds a histogram with its own bounds; the last bound is infinite. */
   void histogram(String name, double[] bounds, long[] counts, double sum) {
     into.histogram(name, labels, bounds, counts, sum);
   }

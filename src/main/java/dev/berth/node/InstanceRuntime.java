@@ -99,7 +99,8 @@ final class InstanceRuntime {
             on.identity.nanoClock(),
             Math.max(
                 MIN_REMEMBERED_NANOS, on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos()));
-    builds = new BuildCache(on.threads, control, role, role::tell, code -> gone(code, role));
+    builds =
+        new BuildCache(on.threads, control, role, role::tell, code -> onCodeClosed(code, role));
     deployments =
         new InstanceRouters(
             requests.routers,
@@ -179,7 +180,7 @@ final class InstanceRuntime {
         accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
   }
 
-  private void gone(LoadedApplication code, NodeRole role) {
+  private void onCodeClosed(LoadedApplication code, NodeRole role) {
     deployments.forgetUnwanted(code);
     retained.onBuildClosed(code.name(), code.classLoader());
     if (builds.names().stream().noneMatch(each -> each.startsWith(code.name() + "/"))) {

@@ -44,7 +44,7 @@ final class RemoteWaiters implements SlotObserver {
   private static final class RemoteWaiter {
     final RouterAddress router;
     final AtomicBoolean inLine = new AtomicBoolean();
-    volatile ReplicaAddress target; // address by which that router reaches the replica
+    volatile ReplicaAddress target; // the replica's address as that router knows it
     volatile long sinceNanos; // known start of its oldest wait
     volatile long offeredSequence = -1; // of the last offered token
 

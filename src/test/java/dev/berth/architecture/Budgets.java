@@ -19,7 +19,7 @@ record Budgets(Map<String, Integer> most, List<String> problems) {
   static final Path FILE = Path.of("docs/budgets.txt");
 
   private static final Pattern LINE =
-      Pattern.compile("(total|package|file|parameters) (\\S+) (\\d+)((?: \\+\\d+ \\d{4})*)");
+      Pattern.compile("(total|package|file|parameters|words) (\\S+) (\\d+)((?: \\+\\d+ \\d{4})*)");
   private static final Pattern RAISE = Pattern.compile("\\+(\\d+) (\\d{4})");
 
   /**

@@ -34,13 +34,12 @@ final class MetricsReference {
       - Counters end in `_total` and never fall while their owner lives; a replica's series end with it.
       - Histograms are in milliseconds, in Ray's buckets: 1, 2, 5, 10, 20, 50, 100, 200, 300, 400, 500,
         1 000, 2 000, 5 000, 10 000, 60 000, 120 000, 300 000, 600 000.
-      - In a cluster every series has `node_id` as well, which is the node's name and its process, as REST
-        says it; an instance by itself has it where the tables do.
-      - What has a limit has a second gauge, `…_limit`, beside it.
-      - Labels are bounded: routes come from the configuration, unknown methods are `OTHER`, a replica
-        tells 32 classes of failure apart and counts the rest as `other`.
-      - User code registers [meters of its own](guide/handlers.md#the-context) beside these, with
-        help texts of its own: `describe`.
+      - In a cluster every series also has `node_id`, the name and process of the node, as in REST. On a
+        single instance only the series listed below have it.
+      - A limited quantity has a second gauge, `…_limit`.
+      - Labels are bounded: routes come from the configuration, unknown methods are `OTHER`, and a replica
+        distinguishes 32 classes of failures and counts the rest as `other`.
+      - User code can register [its own meters](guide/handlers.md#the-context), with help texts by `describe`.
 
       ## Vert.x's own
 

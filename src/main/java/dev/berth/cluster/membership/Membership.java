@@ -51,16 +51,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Failure.</b> When most nodes fall silent at once, the controller itself may be partitioned,
  * and delays their removal by {@link #HOLD_NANOS}. A controller stands by, and commits no removal,
- * once a node has seen a newer state.
- *
- * <p><b>Concurrency.</b> Confined to one thread.
+ * once a node has seen a newer state. Confined to one thread.
  */
 public final class Membership {
   /** Minimum silence before a registered node without HELLO is lost, in nanoseconds. */
   public static final long COME_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** Maximum number of nodes; more are refused. */
-  static final int MAX_NODES = 1_000;
+  static final int MAX_NODES = 1_000; // more are refused
 
   /** Additional silence before removal while the controller may be partitioned, in nanoseconds. */
   public static final long HOLD_NANOS = TimeUnit.SECONDS.toNanos(30);

@@ -14,7 +14,7 @@ public final class RefusedRequest extends RuntimeException {
   /** Status of the response, which is the last one of its connection. */
   public final int status;
 
-  /** Whether the head was valid, but the body is malformed. */
+  /** True if the head was valid, but the body is malformed. */
   public final boolean ofBody;
 
   private RefusedRequest(int status, boolean ofBody, String why) {

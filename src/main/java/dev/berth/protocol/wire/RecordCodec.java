@@ -229,8 +229,8 @@ final class RecordCodec {
     return switch (as.value()) {
       case FIXED -> "fixed64";
       case SIGNED -> "signed";
-      case LEFT -> "left";
-      case TOLD -> "told";
+      case LEFT -> "timeLeft";
+      case TOLD -> "lastDeployment";
     };
   }
 

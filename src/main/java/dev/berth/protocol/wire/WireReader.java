@@ -92,7 +92,7 @@ final class WireReader {
   }
 
   /** Reads a remaining time and subtracts the transit time; -1 for none. */
-  long left(String field) {
+  long timeLeft(String field) {
     long sent = signed(field);
     return sent < 0 ? sent : Math.max(0, sent - ageMicros);
   }
@@ -261,7 +261,7 @@ final class WireReader {
   }
 
   /** Returns the deployment that was read last. */
-  DeploymentId told(String field) {
+  DeploymentId lastDeployment(String field) {
     return Objects.requireNonNull(deployment, field);
   }
 

@@ -68,7 +68,7 @@ final class WireWriter implements BiConsumer<String, String> {
   }
 
   /** Appends a remaining time, or -1 for none. */
-  void left(long value) {
+  void timeLeft(long value) {
     signed(value);
   }
 
@@ -218,7 +218,7 @@ final class WireWriter implements BiConsumer<String, String> {
   }
 
   /** Appends nothing: the deployment must equal the one that was written last. */
-  void told(DeploymentId id) {
+  void lastDeployment(DeploymentId id) {
     if (!id.equals(deployment)) {
       throw new WireFormatException("deployment: " + id + " (expected: " + deployment + ")");
     }

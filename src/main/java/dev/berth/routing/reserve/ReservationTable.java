@@ -39,7 +39,8 @@ import org.jspecify.annotations.Nullable;
  *
  * The state of a reservation is that of its selection, whose one CAS decides between use, release
  * and expiry. This table only finds the selection by its token, and counts. Thread-safe. A
- * reservation takes its permits before it acquires a slot, and returns them with the slot.
+ * reservation takes its permits before it acquires a slot, and returns them with the slot. It has
+ * over 500 lines, because each end of a reservation returns its permits and its entry here.
  */
 public final class ReservationTable implements Reservations {
   private static final long REMEMBER_NANOS = TimeUnit.SECONDS.toNanos(60);

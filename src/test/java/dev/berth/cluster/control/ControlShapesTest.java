@@ -15,7 +15,7 @@ class ControlShapesTest {
 
   static {
     SHAPES.put(1, "af16e494f3623d6d");
-    SHAPES.put(2, "7c1ed9d1e7ebf625");
+    SHAPES.put(2, "9a0cd71fbe64556b");
   }
 
   @Test

@@ -16,7 +16,7 @@ class MessageShapesTest {
 
   static {
     SHAPES.put(15, "d75275ff2f365104");
-    SHAPES.put(16, "6d086b02b95bee45");
+    SHAPES.put(16, "21e93631696d7584");
   }
 
   @Test
