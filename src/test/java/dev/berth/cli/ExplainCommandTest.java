@@ -66,7 +66,7 @@ class ExplainCommandTest {
   void anUnknownRequestIsExitCodeOneAndSaysHowToAsk() {
     assertThat(execute("explain", "unknown", "--address", address)).isEqualTo(1);
     assertThat(out).hasToString("");
-    assertThat(err.toString()).contains("No explanation is kept").contains("X-Berth-Explain: 1");
+    assertThat(err.toString()).contains("No explanation is stored").contains("X-Berth-Explain: 1");
   }
 
   @Test

@@ -399,9 +399,9 @@ class ControllerTest {
     assertThat(it.asked(Publish.class))
         .extracting(each -> each.snapshot().version().toString())
         .containsExactly(
-            "Version[term=1, counter=1]",
-            "Version[term=1, counter=2]",
-            "Version[term=1, counter=3]");
+            "SnapshotVersion[term=1, counter=1]",
+            "SnapshotVersion[term=1, counter=2]",
+            "SnapshotVersion[term=1, counter=3]");
   }
 
   @Test

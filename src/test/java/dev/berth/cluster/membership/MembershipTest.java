@@ -223,7 +223,7 @@ class MembershipTest {
     refuses(
         new HandshakeHello(2, WireCodec.VERSION, "prod", long2, 0, false, null, List.of()),
         null,
-        "node: 5125 characters (expected: at most 4096)");
+        "node: 5129 characters (expected: at most 4096)");
   }
 
   @Test
