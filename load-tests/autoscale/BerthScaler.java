@@ -1,13 +1,16 @@
 package dev.berth.controller.autoscaling;
 
-/** Ours: instances that report the mean of each second, and the controller's {@link Scaling}. */
+/**
+ * Ours: instances that report the mean of each second, and the controller's {@link
+ * DeploymentAutoscaler}.
+ */
 final class BerthScaler implements Scaler {
   private static final double PUSH_S = 1;
 
   private final String name;
   private final int instances;
   private final HandleReports reports = new HandleReports(Rules.seconds(10));
-  private final Scaling scaling;
+  private final DeploymentAutoscaler scaling;
   private double sum;
   private int samples;
   private double pushS = PUSH_S;
@@ -15,7 +18,7 @@ final class BerthScaler implements Scaler {
   BerthScaler(String name, ScalingRules rules, int instances) {
     this.name = name;
     this.instances = instances;
-    this.scaling = new Scaling(rules, reports, 0);
+    this.scaling = new DeploymentAutoscaler(rules, reports, 0);
   }
 
   @Override
@@ -24,7 +27,7 @@ final class BerthScaler implements Scaler {
   }
 
   @Override
-  public int look(double load, Fleet fleet, double nowS) {
+  public int look(double load, ReplicaCounts fleet, double nowS) {
     long now = Rules.seconds(nowS);
     sum += load;
     samples++;
@@ -32,7 +35,7 @@ final class BerthScaler implements Scaler {
     boolean atZero = fleet.target() == 0 && load > 0; // is told at once
     if (pushes || atZero) {
       for (int i = 0; i < instances; i++) {
-        reports.heard("n" + i, now);
+        reports.recordContact("n" + i, now);
         scaling.report("n" + i, sum / samples / instances, 0, now);
       }
       sum = 0;

@@ -31,7 +31,7 @@ final class KnativeScaler implements Scaler {
   }
 
   @Override
-  public int look(double load, Fleet fleet, double nowS) {
+  public int look(double load, ReplicaCounts fleet, double nowS) {
     loads[seen++ % STABLE] = load;
     int target = fleet.target();
     if (target == 0 && load > 0) {

@@ -29,7 +29,7 @@ final class RayScaler implements Scaler {
   }
 
   @Override
-  public int look(double load, Fleet fleet, double nowS) {
+  public int look(double load, ReplicaCounts fleet, double nowS) {
     boolean atZero = fleet.running() == 0 && load > 0;
     if (nowS >= recordS || atZero) {
       recorded.addLast(new double[] {nowS, load});
@@ -54,7 +54,7 @@ final class RayScaler implements Scaler {
     return pushed.length == 0 ? 0 : weighted / Math.max(1e-3, nowS - pushed[0][0]);
   }
 
-  private int decide(double total, Fleet fleet, double nowS) {
+  private int decide(double total, ReplicaCounts fleet, double nowS) {
     int running = fleet.running();
     int target = fleet.target();
     if (running == 0) {

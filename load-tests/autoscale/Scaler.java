@@ -11,5 +11,5 @@ interface Scaler {
    * @param load requests that wait and run now
    * @return how many replicas are wanted
    */
-  int look(double load, Fleet fleet, double nowS);
+  int look(double load, ReplicaCounts fleet, double nowS);
 }

@@ -53,7 +53,7 @@ final class ScalingWorld {
       load = Math.max(0, load - Math.min(load, slots) * STEP_S / SERVICE_S);
       load = load < 1e-3 ? 0 : load;
       int target = running + coming.size();
-      int wanted = scaler.look(seen, Fleet.of(running, coming.size(), target), now);
+      int wanted = scaler.look(seen, ReplicaCounts.of(running, coming.size(), target), now);
       for (int more = target; more < wanted; more++) {
         coming.addLast(now + startS);
       }
