@@ -34,8 +34,8 @@ class AutoscalingSimulationTest {
   /** Totals, sequences, terms and times, which grow with each life. */
   private static final Set<String> GROWS =
       Set.of(
-          "controller.autoscaling.HandleReports$Instance.incarnation",
-          "controller.autoscaling.HandleReports$Instance.sequence",
+          "controller.autoscaling.HandleReports$ReportingInstance.incarnation",
+          "controller.autoscaling.HandleReports$ReportingInstance.sequence",
           "controller.autoscaling.LoadSeries.begin",
           "metrics.MetricsPusher.batches",
           "metrics.MetricsPusher.sequence",

@@ -41,29 +41,29 @@ public final class Footprint {
           cluster.data.LinkCounters.framesReceived
           cluster.data.LinkCounters.framesSent
           cluster.data.LinkCounters.opened
-          cluster.link.SaidOnce.last
-          cluster.membership.KnownNode.link
+          cluster.link.LogDeduplicator.last
+          cluster.membership.NodeRecord.link
           metrics.RollingMax.place
-          node.UpkeepVerticle.sweeps
+          node.LedgerMaintenanceVerticle.sweeps
           node.loops.LoopWatch.answered
           node.loops.LoopWatch.beats
-          replica.HostedReplica.failed
-          replica.LookWheel.touched
-          replica.HostedReplica.unanswered
+          replica.LoopReplica.failed
+          replica.HealthCheckWheel.touched
+          replica.LoopReplica.unanswered
           replica.ReplicaLoop.peers
-          replica.RefusedRouters$Noted
-          replica.RefusedRouters$Noted.offeredSequence
-          replica.RefusedRouters.known
-          replica.RouterPeer
-          replica.RouterPeer.incarnation
-          replica.RouterPeer.lastWords
-          replica.RefusedRouters.offers
+          replica.RemoteWaiters$RemoteWaiter
+          replica.RemoteWaiters$RemoteWaiter.offeredSequence
+          replica.RemoteWaiters.known
+          replica.RouterSession
+          replica.RouterSession.incarnation
+          replica.RouterSession.lastWords
+          replica.RemoteWaiters.offers
           replica.ReplicaLoop.duplicates
-          replica.ServedReplica.timeouts
+          replica.ReplicaRuntime.timeouts
           replica.log.FailureCounts.counts
-          replica.log.FailureLog$Allowance
-          replica.log.FailureLog$Allowance.left
-          replica.log.FailureLog$Allowance.suppressed
+          replica.log.FailureLog$LogRateLimiter
+          replica.log.FailureLog$LogRateLimiter.left
+          replica.log.FailureLog$LogRateLimiter.suppressed
           replica.log.FailureLog.lines
           replica.log.FailureLog.looks
           replica.log.FailureLog.unlogged
@@ -75,8 +75,8 @@ public final class Footprint {
           replica.slots.SlotLedger.duplicates
           replica.slots.SlotLedger.sequences
           routing.CancelledCalls.unrepeated
-          routing.EndedRate.endedAtTick
-          routing.EndedRate.perSecond
+          routing.CompletionRate.endedAtTick
+          routing.CompletionRate.perSecond
           routing.HandleCounters.backPressured
           routing.HandleCounters.calls
           routing.HandleCounters.cancelled

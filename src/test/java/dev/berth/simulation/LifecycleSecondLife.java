@@ -29,7 +29,7 @@ final class LifecycleSecondLife {
           "controller.DeploymentStates.counter",
           "controller.DeploymentState.dead",
           "controller.DeploymentStates.ended",
-          "controller.Hosts.replicas",
+          "controller.NodePool.replicas",
           "controller.ReplicaRecord.ongoing",
           "controller.RoutingPublisher$Subscriber.digest",
           "desired.DesiredState.applied",
