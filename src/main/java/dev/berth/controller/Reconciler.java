@@ -135,7 +135,7 @@ final class Reconciler {
   }
 
   private String whyOutdated(ReplicaRecord replica) {
-    return isOfOldVersion(replica) ? "its node is drained" : "its node is drained";
+    return isOfOldVersion(replica) ? "another version is wanted" : "its node is drained";
   }
 
   private static boolean servesWell(ReplicaRecord replica) {

@@ -370,6 +370,18 @@ class ControllerTest {
   }
 
   @Test
+  void aStoppedReplicaOfTheOldVersionNamesTheRollout() {
+    runs(1);
+    it.declare("app", of(FRONT, "v2", 1));
+    it.run("f2");
+    assertThat(
+            it.asked(ControllerAction.AnnounceReplica.class).stream()
+                .filter(each -> each.replicaId().equals("f1"))
+                .map(each -> each.phase() + " " + each.reason()))
+        .containsExactly("STARTING ", "RUNNING ", "STOPPING another version is wanted");
+  }
+
+  @Test
   void theLastTenReplicasThatEndedByThemselvesAreRemembered() {
     it.declare("app", of(FRONT, "v1", 1));
     for (int i = 1; i <= 12; i++) {
