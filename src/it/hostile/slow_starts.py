@@ -177,8 +177,8 @@ class Slow(Instance):
         return times
 
     def waits(self):
-        messages = [state[4] for state in self.states() if "waits for a start thread" in state[4]]
-        found = re.search(r"waits for a start thread since [^;]*", messages[0]) if messages else None
+        messages = [state[4] for state in self.states() if "waiting for a start thread" in state[4]]
+        found = re.search(r"waiting for a start thread since [^;]*", messages[0]) if messages else None
         return found.group(0) if found else "no start waits"
 
     def figures(self, *names):
