@@ -39,7 +39,7 @@ final class AttemptDeduplicator {
 
   private final ConcurrentHashMap<Router, RouterAttempts> routers = new ConcurrentHashMap<>();
   private final ConcurrentHashMap<AttemptId, SlotLedger.Lease> leases = new ConcurrentHashMap<>();
-  // array entries for attempts, of all routers
+  // allocated array entries for attempts, of all router loops
   private final AtomicInteger places = new AtomicInteger();
   private final ConcurrentLinkedQueue<ExpiringEntry> ended =
       new ConcurrentLinkedQueue<>(); // oldest first
@@ -68,7 +68,7 @@ final class AttemptDeduplicator {
       if (before != null) {
         return before;
       }
-      routers.remove(router, known); // the thread that forgets it is about to remove it too
+      routers.remove(router, known); // idle and retired by another thread, which removes it too
     }
   }
 
@@ -78,7 +78,7 @@ final class AttemptDeduplicator {
     return known == null ? AttemptState.NEVER : known.state(attempt.counter());
   }
 
-  /** Records that an attempt recorded as granted was refused. */
+  /** Changes the recorded state of an attempt from GRANTED to REFUSED. */
   void markRefused(AttemptId attempt) {
     RouterAttempts known = routers.get(new Router(attempt.incarnation(), attempt.router()));
     if (known != null) {
@@ -86,11 +86,12 @@ final class AttemptDeduplicator {
     }
   }
 
-  /** Returns whether the budget of entries allows {@code more} entries. */
+  /** Returns whether the maximum of entries permits {@code more} further entries. */
   boolean hasRoom(int more) {
     return places.get() + more <= limits.attemptsMax();
   }
 
+  /** Adds {@code more}, which may be negative, to the number of allocated entries. */
   void resized(int more) {
     places.addAndGet(more);
   }

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  *       and counter finishes within moments, whereas a lost slot is missing in every reading.
  * </ul>
  *
- * A mismatch persists until a reading satisfies the equation. A reading during which slots moved in
- * each try proves nothing either; the view shows the age of the last clean audit.
+ * A mismatch persists until a reading satisfies the equation. If slots moved during all tries of an
+ * audit, its reading proves nothing either; the view shows the age of the last clean audit.
  *
  * <p><b>Concurrency.</b> One thread audits. Any thread may read the last verdict.
  */
@@ -27,6 +27,7 @@ final class LedgerAudit {
    */
   static final int TRIES = 8;
 
+  /** Number of consecutive readings with one difference that prove a mismatch under load. */
   static final int SAME_UNDER_LOAD = 10;
 
   /**
@@ -39,12 +40,13 @@ final class LedgerAudit {
   record LedgerReading(long word, long difference, boolean still) {}
 
   /**
-   * Result of the audits so far. Times are on the nano clock; the time of an event that never
-   * happened is not read.
+   * Result of the audits so far. Times are on the nano clock; {@code cleanAt} is valid only if
+   * {@code wasClean}, and {@code at} only after the first audit.
    */
   private record AuditVerdict(
       Audit audit, long at, long cleanAt, boolean wasClean, @Nullable AuditFinding last) {}
 
+  /** The last mismatch, with its time and its number since the start of the ledger. */
   private record AuditFinding(long difference, long at, int number) {}
 
   private static final AuditVerdict NONE = new AuditVerdict(Audit.PENDING, 0, 0, false, null);
@@ -57,6 +59,7 @@ final class LedgerAudit {
   private long suspectedWord;
   private int times;
 
+  /** Records one reading and returns the verdict. Confined to the auditing thread. */
   Audit judge(LedgerReading reading, long now) {
     AuditVerdict before = verdict;
     Audit audit = before.audit == Audit.MISMATCH ? Audit.MISMATCH : Audit.BUSY;
@@ -76,6 +79,7 @@ final class LedgerAudit {
     return audit;
   }
 
+  /** Returns whether the readings so far prove that the difference is permanent. */
   private boolean isStable(LedgerReading reading) {
     boolean same = times > 0 && suspected == reading.difference;
     boolean atRest = same && suspectedWord == reading.word;

@@ -6,21 +6,21 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Thread-safe record of the attempts of one router loop at one replica, 8 bytes each. The loop
- * numbers its attempts in ascending order. So all attempts below one that arrived some time ago are
- * older than that time. They are forgotten together, and one number marks the newest of them. A
- * late query for a forgotten attempt is therefore recognised as late.
+ * numbers its attempts in ascending order, so an attempt with a lower number is older. This object
+ * forgets old attempts together and retains only the highest forgotten number. A late query for an
+ * attempt up to that number returns FORGOTTEN.
  *
  * <p>Source: the lower edge of the anti-replay window of RFC 4303, section 3.4.3.
  */
 final class RouterAttempts {
-  /** Minimum of entries for attempts. */
+  /** Minimum length of the array of attempts. */
   static final int MIN_PLACES = 16;
 
   private static final AttemptState[] STATES = AttemptState.values();
   private static final int STATE_BITS = 2; // recorded states: the first four
 
   private final AttemptDeduplicator memory;
-  private long[] noted = new long[MIN_PLACES]; // counter and state, ascending
+  private long[] noted = new long[MIN_PLACES]; // counter << STATE_BITS | state, ascending
   private int first; // index of the first entry in use
   private int end; // index after the last entry in use
   private long forgotten = Long.MIN_VALUE; // greatest forgotten counter
@@ -73,7 +73,7 @@ final class RouterAttempts {
         : AttemptState.NEVER;
   }
 
-  /** Records that an attempt recorded as granted was refused. */
+  /** Changes the recorded state of an attempt from GRANTED to REFUSED. */
   synchronized void markRefused(long counter) {
     int place = place(counter);
     if (isAt(place, counter)) {
@@ -82,7 +82,8 @@ final class RouterAttempts {
   }
 
   /**
-   * Forgets the attempts whose retention time has passed.
+   * Forgets the attempts recorded before the previous turn, if that turn is old enough. Called
+   * periodically.
    *
    * @param rememberNanos minimum retention time of an attempt; the maximum is about twice as long
    * @param idleNanos time without a new attempt after which this object is removed
@@ -125,6 +126,7 @@ final class RouterAttempts {
     return counter << STATE_BITS | state.ordinal();
   }
 
+  /** Frees at least one entry at the end of the array: grows, forgets early or compacts. */
   private void makeRoom() {
     boolean mayGrow = first < noted.length / 4;
     if (mayGrow && memory.hasRoom(noted.length)) {
@@ -139,6 +141,7 @@ final class RouterAttempts {
     resize(noted.length);
   }
 
+  /** Forgets all attempts with a counter up to {@code upTo}. */
   private void forget(long upTo) {
     if (upTo > forgotten) {
       first = upTo >= newest ? end : place(upTo + 1);

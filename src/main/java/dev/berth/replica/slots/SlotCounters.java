@@ -3,12 +3,13 @@ package dev.berth.replica.slots;
 import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 
 /**
- * The numbers of a {@link SlotLedger}, stored in the object itself. A router that chooses among
- * thousands of replicas mostly waits for memory, so the count, the maximum and the counters of one
- * replica are adjacent. (With each in an object of its own, a decision among 10 000 replicas took
- * 1.6 times as long.)
+ * The word and the counters of a {@link SlotLedger}, as fields of the ledger object itself. A
+ * router that chooses among thousands of replicas mostly waits for memory, so the word, the maximum
+ * and the counters of one replica are adjacent. (With a separate object for each, a decision among
+ * 10 000 replicas took 1.6 times as long.)
  *
- * <p>Thread-safe. The counters are exact at rest; each is raised after the word was changed.
+ * <p>Thread-safe. A thread changes the word first and raises the counter second, so the counters
+ * are exact only while no slot changes its state.
  */
 abstract class SlotCounters {
   private static final AtomicLongFieldUpdater<SlotCounters> WORD =
@@ -40,6 +41,7 @@ abstract class SlotCounters {
     return word;
   }
 
+  /** Replaces the word by one CAS. Returns false when the word was not {@code from}. */
   final boolean changeWord(long from, long to) {
     return WORD.compareAndSet(this, from, to);
   }

@@ -18,7 +18,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thread-safe ledger of the slots of one replica incarnation. Nothing blocks. A slot moves
+ * Thread-safe ledger of the slots of one replica incarnation. No method blocks. A slot moves
  *
  * <pre>
  *   FREE --tryAcquire--> RUNNING --complete--> FREE                       ordinary path
@@ -34,13 +34,13 @@ import org.jspecify.annotations.Nullable;
  *   stamp (31 bits) | drain | reserved     | running
  * </pre>
  *
- * <p><b>Concurrency.</b> Each change of the word raises the stamp, so a new maximum or drain bit
- * fails the CAS of a grant decided on the old one. A grant reads the word, then the maximum, then
- * swaps the word; a change stores the maximum first and raises the stamp second. A grant that read
- * the old maximum either precedes the raise, and so the change, or fails and decides again. A
- * refusal likewise rereads the word and holds only if the word did not change in between. The
- * observer is notified of a freed slot after the state is settled. This class has over 500 lines
- * because the proof of its CAS orders must be read in one place.
+ * <p><b>Concurrency.</b> Each change of the word raises the stamp, so a grant that read the word
+ * before a change of the maximum or the drain bit fails its CAS. A grant reads the word, then the
+ * maximum, then swaps the word; a change stores the maximum first and raises the stamp second. A
+ * grant that read the old maximum either precedes the raised stamp, or fails and retries. A refusal
+ * rereads the word and is final only if the word did not change. The ledger notifies the observer
+ * of a freed slot after the change. This class has over 500 lines because the proof of its CAS
+ * orders must be read in one place.
  *
  * <p><b>Leases.</b> A lease is one immutable value in one atomic reference. The thread that wins
  * the CAS that ends the lease, and no other, moves its slot in the word. Between the two CASes the
@@ -48,7 +48,7 @@ import org.jspecify.annotations.Nullable;
  * over-granted.
  *
  * <p><b>Failure.</b> Leases expire and attempts have ids, so neither a dead router nor a lost reply
- * strands a slot. The source, Ray #63252 (semaphore and token), has neither.
+ * strands a slot. The source, Ray #63252 (semaphore and token), has no deadline and no attempt id.
  */
 public final class SlotLedger extends SlotCounters implements Slots {
   private static final long RUNNING_ONE = 1L;
@@ -105,7 +105,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     return max;
   }
 
-  /** Sets the observer of freed slots. Pump the observer if grants precede this call. */
+  /** Sets the observer. If grants precede this call, notify the observer of a free slot once. */
   public void observe(SlotObserver observer) {
     this.observer = observer;
   }
@@ -202,7 +202,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     return now + (draining() ? Math.min(wanted, drainDeadlineNanos - now) : wanted);
   }
 
-  /** Acquires {@code one} slot by one CAS. Returns the refusal; null on a grant. */
+  /** Acquires a slot by a CAS that adds {@code one} to the word. Returns null or the refusal. */
   private @Nullable Refusal grant(long one) {
     for (; ; ) {
       long seen = word();
@@ -210,7 +210,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
         return Refusal.DRAINING;
       }
       if (ongoing(seen) >= maxOngoing) {
-        if (word() == seen) { // else count and maximum may differ in time
+        if (word() == seen) { // else the count and the maximum may be of different times
           return Refusal.FULL;
         }
         continue;
@@ -431,7 +431,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     return memory.forgottenEarly.sum();
   }
 
-  /** Returns a view of one moment, unless slots move during every try, with the last audit. */
+  /** Returns counts, of one moment unless slots move in each try, and the last audit. */
   public LedgerView view(String replicaId, int zombies) {
     for (int tries = 1; ; tries++) {
       long seen = word();
@@ -533,7 +533,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
       return state.get() instanceof LeaseState.EndedLease;
     }
 
-    /** Returns the reason why the lease is unusable, its deadline included; null while usable. */
+    /** Returns the refusal of an ended or overdue lease; null while the lease is usable. */
     @Nullable Refusal endReason() {
       return usable() == null ? state.get().refusal() : null;
     }
@@ -594,7 +594,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
       }
     }
 
-    /** Ends the lease, here only: the winner of the CAS moves the slot. */
+    /** Ends the lease; no other method does. The thread that wins the CAS moves the slot. */
     private boolean end(LeaseState.ActiveLease from, LeaseState.EndedLease how) {
       if (!state.compareAndSet(from, how)) {
         return false;
