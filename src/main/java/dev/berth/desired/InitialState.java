@@ -38,9 +38,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * The initial state of an instance, from the log and the configuration file. Blocks; used once.
- */
+/** The initial state of an instance, from the log and the configuration file. Blocks; used once. */
 final class InitialState {
   private static final Logger LOG = LoggerFactory.getLogger(InitialState.class);
 
