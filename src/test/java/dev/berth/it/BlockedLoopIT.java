@@ -29,7 +29,7 @@ class BlockedLoopIT {
 
   private static final int CONNECTIONS = 8;
   private static final Pattern SEEN_AFTER =
-      Pattern.compile("loop \\d: blocked for (\\d+) ms, .*TemperApplication[.]");
+      Pattern.compile("loop \\d: blocked for (\\d+) ms: .*TemperApplication[.]");
 
   @TempDir Path folder;
   private final List<Client> clients = new ArrayList<>();

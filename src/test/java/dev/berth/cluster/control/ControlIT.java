@@ -450,7 +450,10 @@ class ControlIT {
       controller.server.bus("n2", Buffer.buffer("garbage"));
       eventually(n2.told, "no controller true", "welcomed 101 false");
       assertThat(there.all())
-          .filteredOn(each -> each.getFormattedMessage().contains("controller refused: " + why))
+          .filteredOn(
+              each ->
+                  each.getFormattedMessage()
+                      .contains("controller refused: message of the controller " + why))
           .hasSize(1);
       assertThat(here.all())
           .as("the controller knows")
