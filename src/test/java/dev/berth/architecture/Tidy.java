@@ -25,7 +25,6 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.regex.MatchResult;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
@@ -43,12 +42,6 @@ record Tidy(List<Source> sources, Budgets budgets) {
   private static final int LINES = 500;
   private static final int PARAMETERS = 8;
 
-  /** What may hold the marks of a comment without being one, and comments. */
-  private static final Pattern LITERALS_AND_COMMENTS =
-      Pattern.compile(
-          "\"\"\"(?s:.*?)(?<!\\\\)\"\"\"|\"(?:\\\\.|[^\"\\\\\n])*\"|'(?:\\\\.|[^'\\\\\n])*'"
-              + "|//[^\n]*|/\\*(?s:.*?)\\*/");
-
   /** A file; members are where declarations begin that a documentation comment may stand before. */
   record Source(
       Path path,
@@ -63,7 +56,7 @@ record Tidy(List<Source> sources, Budgets budgets) {
 
     /** Comments in their order; {@code end} of each is where it ends. */
     List<MatchResult> comments() {
-      return LITERALS_AND_COMMENTS
+      return PlainWords.LITERALS_AND_COMMENTS
           .matcher(text)
           .results()
           .filter(found -> found.group().startsWith("/"))

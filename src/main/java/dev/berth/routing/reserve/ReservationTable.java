@@ -25,7 +25,6 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -450,9 +449,12 @@ public final class ReservationTable implements Reservations {
   public void sweep() {
     long now = nanoClock.getAsLong();
     asking.forEach(ask -> ask.expireIfPast(now));
-    held.stream()
-        .flatMap(entry -> Stream.ofNullable(entry.selection()))
-        .forEach(selection -> selection.expireIfPast(now));
+    for (TokenEntry entry : held) {
+      LeasedSelection selection = entry.selection();
+      if (selection != null) {
+        selection.expireIfPast(now);
+      }
+    }
     for (TokenEntry oldest = ended.peek();
         oldest != null && oldest.forgettable(now);
         oldest = ended.peek()) {
