@@ -30,9 +30,9 @@ http_options: {host: 127.0.0.1, port: %d, request_timeout_s: 600}
 applications:
 - name: echo
   route_prefix: /echo
-  import_path: dev.berth.examples.Quickstart:echo
+  import_path: dev.berth.examples.Examples:checksum
   runtime_env: {jars: [%s]}
-  deployments: [{name: echo, num_replicas: 1, max_ongoing_requests: 9}]
+  deployments: [{name: checksum, num_replicas: 1, max_ongoing_requests: 9}]
 - name: honest
   route_prefix: /honest
   import_path: dev.berth.examples.Quickstart:echo
