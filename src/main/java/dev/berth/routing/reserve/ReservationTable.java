@@ -312,12 +312,9 @@ public final class ReservationTable implements Reservations {
 
   Future<Void> releaseHere(DeploymentId deployment, String token) {
     TokenEntry entry = tokens.get(token);
-    if (entry == null || !entry.deployment.equals(deployment)) {
-      return Future.failedFuture(
-          refuse(
-              entry == null
-                  ? ReservationProblem.UNKNOWN_TOKEN
-                  : ReservationProblem.OTHER_DEPLOYMENT));
+    ReservationProblem problem = problemOf(entry, deployment);
+    if (entry == null || problem == ReservationProblem.OTHER_DEPLOYMENT) {
+      return Future.failedFuture(refuse(Objects.requireNonNull(problem)));
     }
     LeasedSelection selection = entry.selection();
     Future<Void> released = selection == null ? Future.succeededFuture() : selection.close();
