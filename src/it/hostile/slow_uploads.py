@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Occupies the nine slots of a deployment by endless slow uploads over HTTP/1.1 and HTTP/2.
 
-Measures the time until other clients are served, and the responses to the uploads.
+The deployment reads bodies as they arrive, so each upload holds a slot. Five more uploads go to a
+deployment with five slots that takes whole bodies; these uploads must hold none. Measures the time until
+other clients are served, and the responses to the uploads.
 
     python3 src/it/hostile/slow_uploads.py --jar target/berth.jar
 
 Standard library only; needs berth-examples.jar beside the jar. About 45 seconds. Exits with 0 when each
-upload got 408, an upload above the minimum rate got its response, and the slots are free again.
+slow upload got 408, an upload above the minimum rate got its response, and the slots are free again.
 """
 
 import argparse
@@ -28,15 +30,16 @@ FIRST = 100_000  # more than the server reads of a body before it has a slot
 CONFIG = """
 http_options: {host: 127.0.0.1, port: %d, request_timeout_s: 600}
 applications:
-- name: echo
-  route_prefix: /echo
+- name: checksum
+  route_prefix: /checksum
   import_path: dev.berth.examples.Examples:checksum
   runtime_env: {jars: [%s]}
   deployments: [{name: checksum, num_replicas: 1, max_ongoing_requests: 9}]
-- name: honest
-  route_prefix: /honest
+- name: echo
+  route_prefix: /echo
   import_path: dev.berth.examples.Quickstart:echo
   runtime_env: {jars: [%s]}
+  deployments: [{name: echo, num_replicas: 1, max_ongoing_requests: 5}]
 berth: {event_loops: 1, ephemeral: true, admin: {port: %d}}
 """
 
@@ -63,17 +66,17 @@ class Instance:
                 stderr=subprocess.STDOUT,
             )
         end = time.monotonic() + START_S
-        while not self.serves(1):
+        while not self.serves("/checksum", 1):
             if time.monotonic() > end or self.process.poll() is not None:
                 with open(self.log) as log:
                     sys.exit("the instance did not start:\n" + log.read())
             time.sleep(0.1)
 
-    def serves(self, timeout):
+    def serves(self, path, timeout):
         """Returns whether a short request gets a 200."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
-            connection.request("POST", "/echo", b"short")
+            connection.request("POST", path, b"short")
             return connection.getresponse().status == 200
         except OSError:
             return False
@@ -135,7 +138,7 @@ class Uploads(threading.Thread):
     @staticmethod
     def head():
         block = b""
-        pairs = [":method", "POST", ":scheme", "http", ":path", "/echo", ":authority", "t"]
+        pairs = [":method", "POST", ":scheme", "http", ":path", "/checksum", ":authority", "t"]
         for i in range(0, len(pairs), 2):
             block += b"\0"
             for text in pairs[i : i + 2]:
@@ -197,26 +200,29 @@ def main():
 
 
 def attack(instance):
-    honest = Upload(instance.port, "/honest", 1000, 1, FIRST + 30_000)  # 1 KB/s
-    slow = [Upload(instance.port, "/echo", 1, 2, SIZE) for _ in range(5)]
+    honest = Upload(instance.port, "/echo", 1000, 1, FIRST + 30_000)  # 1 KB/s
+    slow = [Upload(instance.port, "/checksum", 1, 2, SIZE) for _ in range(5)]
+    gathered = [Upload(instance.port, "/echo", 1, 2, SIZE) for _ in range(5)]
     streams = Uploads(instance.port, 4)
     began = time.monotonic()
-    for each in [honest, streams] + slow:
+    for each in [honest, streams] + slow + gathered:
         each.start()
     time.sleep(2)
-    held = not instance.serves(1)
-    while not (served := instance.serves(1)) and time.monotonic() - began < WATCH_S - 5:
+    free = instance.serves("/echo", 1)
+    held = not instance.serves("/checksum", 1)
+    while not (served := instance.serves("/checksum", 1)) and time.monotonic() - began < WATCH_S - 5:
         pass
     waited = time.monotonic() - began
-    for each in [honest, streams] + slow:
+    for each in [honest, streams] + slow + gathered:
         each.join(WATCH_S + 5)
-    answered = [each.status for each in slow] + list(streams.statuses.values())
+    answered = [each.status for each in slow + gathered] + list(streams.statuses.values())
     print("nine slow uploads: others %s at first" % ("wait" if held else "are served"))
+    print("five uploads to whole bodies: others %s" % ("are served" if free else "wait"))
     when = "%.0f s" % waited if served else "never, in %d s" % (WATCH_S - 5)
     print("others are served after: " + when)
     print("slow uploads with 408: %d of %d" % (answered.count("408"), len(answered)))
     print("an upload of 1 KB/s: %s after %.0f s" % (honest.status or "no response", honest.took))
-    return held and served and honest.status == "200" and answered.count("408") == len(answered)
+    return free and held and served and honest.status == "200" and answered.count("408") == len(answered)
 
 
 if __name__ == "__main__":
