@@ -6,9 +6,9 @@ import dev.berth.api.Request;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.RequestCredit;
 import dev.berth.protocol.BusMessage.RequestFrame;
+import dev.berth.stream.InboundChunkQueue;
 import dev.berth.stream.InboundStream;
 import io.vertx.core.buffer.Buffer;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,7 +32,7 @@ final class IncomingBody implements InboundStream.InboundStreamOwner {
   private final InboundStream stream;
   private final boolean handlerStreams;
   private @Nullable RequestInput input;
-  private @Nullable Buffer gathered; // one buffer: a list of tiny chunks costs more
+  private final InboundChunkQueue gathered = new InboundChunkQueue();
   private int gatheredBytes; // acquired from the instance's limit
   private boolean called; // whether the handler was called
   private boolean closed;
@@ -73,11 +73,10 @@ final class IncomingBody implements InboundStream.InboundStreamOwner {
     }
     int max = invocation.host.replica.limits().maxBufferedBodyBytes();
     if (declaredBytes() > max) {
-      refuse(max); // before more of it is read
+      invocation.refuseLarge(max); // before more of it is read
       return;
     }
     accept();
-    gathered = Buffer.buffer();
     stream.endHandler(end -> whole()).handler(this::gather);
     stream.resume();
   }
@@ -138,7 +137,7 @@ final class IncomingBody implements InboundStream.InboundStreamOwner {
       return;
     }
     if (gatheredBytes + (long) piece.length() > max) {
-      refuse(max);
+      invocation.refuseLarge(max);
     } else if (!loop.bodyBounds.gathered().tryTake(piece.length())) {
       invocation.breakOff(
           Kind.BACK_PRESSURE,
@@ -146,23 +145,14 @@ final class IncomingBody implements InboundStream.InboundStreamOwner {
               .formatted(piece.length(), loop.bodyBounds.gathered().most));
     } else {
       gatheredBytes += piece.length();
-      Objects.requireNonNull(gathered).appendBuffer(piece);
+      gathered.add(piece);
     }
-  }
-
-  private void refuse(int max) {
-    invocation.breakOff(
-        Kind.PAYLOAD_TOO_LARGE,
-        "Request body is larger than %s bytes, the limit of this deployment.".formatted(max));
   }
 
   private void whole() {
-    Buffer all = gathered;
-    if (all == null) {
-      return; // refused
+    if (!closed) { // else refused
+      call(request.withBody(gathered.moveTo(Buffer.buffer(gatheredBytes))));
     }
-    gathered = null;
-    call(request.withBody(new Request.Body.Whole(all)));
   }
 
   // --- calls of the stream ---
@@ -235,7 +225,7 @@ final class IncomingBody implements InboundStream.InboundStreamOwner {
       return;
     }
     closed = true;
-    gathered = null;
+    gathered.clear();
     loop.bodyBounds.windows().give(window);
     loop.bodyBounds.gathered().give(gatheredBytes);
     if (called && handlerStreams && !stream.isOver()) {

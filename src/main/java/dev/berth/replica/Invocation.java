@@ -94,11 +94,24 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     incoming.start();
   }
 
-  /** Calls the handler. */
+  /** Calls the handler, unless a whole body exceeds the limit of the deployment. */
   void invoke(Request request) {
+    int max = host.replica.limits().maxBufferedBodyBytes();
+    if (request.body() instanceof Request.Body.Whole whole
+        && whole.length() > max // for a typed value, an upper bound
+        && whole.bytes().length() > max) {
+      refuseLarge(max);
+      return;
+    }
     become(InvocationPhase.HANDLING);
     calling();
     host.invoke(request, this);
+  }
+
+  void refuseLarge(int max) {
+    breakOff(
+        BerthException.Kind.PAYLOAD_TOO_LARGE,
+        "Request body is larger than %s bytes, the limit of this deployment.".formatted(max));
   }
 
   void requestFrame(RequestFrame frame) {

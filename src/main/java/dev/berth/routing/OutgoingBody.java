@@ -2,6 +2,7 @@ package dev.berth.routing;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Request;
+import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.stream.OutboundChunkQueue;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
@@ -17,19 +18,25 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The source is not read before the replica's first credit, so that a refused request can be
  * sent again. Later reads never exceed the remaining credit: the buffer here holds at most that and
- * one chunk. Chunks of one tick are joined into one frame. Confined to the call's loop.
+ * one chunk. A chunk is a frame, without a copy, unless it is small: small chunks of one tick are
+ * joined. A whole body to a replica of this instance travels inside its request. Confined to the
+ * call's loop.
  */
 final class OutgoingBody implements Runnable {
   /** Maximum unsent bytes from a source that ignores pause; beyond them its call fails. */
   static final int MAX_UNSENT_BYTES = 1 << 20;
 
+  /** Size in bytes below which a chunk is joined with the next ones. */
+  private static final int SMALL_BYTES = 8 << 10;
+
   private static final Buffer NOTHING = Buffer.buffer(0);
 
   private final RoutedCall call;
   private final RouterLoop loop;
-  private final Buffer first;
+  private Buffer first = NOTHING;
   private final @Nullable ReadStream<Buffer> source; // null if the whole body is buffered here
   final int heldBytes;
+  boolean follows; // whether a part of the body follows the request message
   private final OutboundChunkQueue pieces = new OutboundChunkQueue();
   private long limit; // total bytes that may be sent
   private long sent; // total bytes sent
@@ -42,16 +49,14 @@ final class OutgoingBody implements Runnable {
   private boolean flushPosted;
   private boolean retrying;
 
-  private OutgoingBody(
-      RoutedCall call, Buffer first, @Nullable ReadStream<Buffer> source, Buffer rest) {
+  private OutgoingBody(RoutedCall call, Request.Body body) {
     this.call = call;
     this.loop = call.loop;
-    this.first = first;
-    this.source = source;
-    this.heldBytes = first.length() + rest.length();
-    if (rest.length() > 0) {
-      pieces.add(rest);
+    this.source = body instanceof Request.Body.Streamed streamed ? streamed.stream() : null;
+    if (source instanceof BufferedPrefixBody begun) {
+      first = begun.first();
     }
+    this.heldBytes = body instanceof Request.Body.Whole whole ? whole.length() : first.length();
     this.ended = source == null;
   }
 
@@ -59,33 +64,36 @@ final class OutgoingBody implements Runnable {
    * Returns the sender of the rest of a body; null if the whole body travels inside the request.
    */
   static @Nullable OutgoingBody of(RoutedCall call, Request request) {
-    Request.Body body = request.body();
-    if (body instanceof Request.Body.Whole whole) {
-      if (whole.length() <= LoopLimits.MAX_FRAME_BYTES) {
-        return null;
-      }
-      Buffer first = whole.bytes().slice(0, LoopLimits.MAX_FRAME_BYTES);
-      Buffer rest = whole.bytes().slice(LoopLimits.MAX_FRAME_BYTES, whole.length());
-      return new OutgoingBody(call, first, null, rest);
-    }
-    if (body instanceof Request.Body.Streamed streamed) {
-      ReadStream<Buffer> source = streamed.stream();
-      Buffer first = source instanceof BufferedPrefixBody begun ? begun.first() : NOTHING;
-      return new OutgoingBody(call, first, source, NOTHING);
-    }
-    return new OutgoingBody(call, NOTHING, null, NOTHING); // an input body, which opening() rejects
+    return request.body() instanceof Request.Body.Whole whole
+            && whole.length() <= LoopLimits.MAX_FRAME_BYTES
+        ? null
+        : new OutgoingBody(call, request.body());
   }
 
-  /** Returns the request to send, with the known first bytes of its body. */
-  Request opening(Request request) {
+  /** Returns the request to send, with its whole body or the known first bytes. */
+  Request opening(Request request, RoutedReplica to) {
     if (request.body() instanceof Request.Body.Input) {
       throw new IllegalArgumentException("body: an input (expected: whole or streamed)");
     }
-    if (source != null && !attached) {
+    follows = source != null || !to.here();
+    if (!follows) {
+      return request;
+    }
+    if (!attached) {
       attached = true;
-      attach(source);
+      if (source == null) {
+        split(request.bytes());
+      } else {
+        attach(source);
+      }
     }
     return request.withBody(first);
+  }
+
+  private void split(Buffer whole) {
+    int inline = Math.min(whole.length(), LoopLimits.MAX_FRAME_BYTES);
+    first = whole.slice(0, inline);
+    pieces.add(whole.slice(inline, whole.length()));
   }
 
   /** Pauses the source and registers its handlers. */
@@ -107,7 +115,7 @@ final class OutgoingBody implements Runnable {
     if (piece.length() > 0) {
       pieces.add(piece);
     }
-    if (pieces.bytes() >= Math.min(credit(), LoopLimits.MAX_FRAME_BYTES)) {
+    if (pieces.bytes() >= Math.min(credit(), SMALL_BYTES)) {
       emit();
     }
     if (pieces.bytes() > MAX_UNSENT_BYTES + piece.length()) {
@@ -117,7 +125,9 @@ final class OutgoingBody implements Runnable {
               null));
       return;
     }
-    postFlush();
+    if (pieces.bytes() > 0) {
+      postFlush();
+    }
     throttle();
   }
 
@@ -164,7 +174,7 @@ final class OutgoingBody implements Runnable {
    * Raises the limit of bytes that the replica accepts. The first credit also accepts the request.
    */
   void credit(long newLimit) {
-    if (over) {
+    if (over || !follows) {
       return;
     }
     accepted = true;
@@ -196,7 +206,8 @@ final class OutgoingBody implements Runnable {
 
   private void emit() {
     while (!over && !retrying && accepted && pieces.bytes() > 0 && credit() > 0) {
-      int size = (int) Math.min(Math.min(pieces.bytes(), credit()), LoopLimits.MAX_FRAME_BYTES);
+      long most = Math.min(Math.min(pieces.bytes(), credit()), LoopLimits.MAX_FRAME_BYTES);
+      int size = (int) Math.min(most, pieces.joinedBytes(SMALL_BYTES));
       if (!send(pieces.peek(size), ended && size == pieces.bytes())) {
         return;
       }

@@ -250,9 +250,13 @@ public final class RoutedCall extends SlotRequest {
         requestId,
         owner.methodName(),
         sessionId(),
-        outgoing == null ? request : outgoing.opening(request),
-        outgoing != null,
+        outgoing == null ? request : outgoing.opening(request, to),
+        bodyFollows(),
         recorder != null);
+  }
+
+  private boolean bodyFollows() {
+    return outgoing != null && outgoing.follows;
   }
 
   /** Returns the owner's session id, or that of the choose if the owner has none. */
@@ -414,7 +418,7 @@ public final class RoutedCall extends SlotRequest {
     tellRouted(from);
     answeredBy(from);
     if (recorder != null) {
-      recorder.recordReply(head.time(), outgoing != null, head.streamed());
+      recorder.recordReply(head.time(), bodyFollows(), head.streamed());
     }
     if (!head.streamed()) {
       settle(head.load());
@@ -507,7 +511,7 @@ public final class RoutedCall extends SlotRequest {
   private void onFailureReply(BerthException failure, long load, @Nullable HandlerTime time) {
     answeredBy(replica);
     if (recorder != null) {
-      recorder.recordReply(time, outgoing != null, false);
+      recorder.recordReply(time, bodyFollows(), false);
     }
     settle(load);
     end(failure, false);

@@ -53,6 +53,14 @@ public final class InboundChunkQueue {
     return pieces.remove();
   }
 
+  /** Moves the bytes of all chunks to the end of a buffer, which it returns. */
+  public Buffer moveTo(Buffer all) {
+    while (!pieces.isEmpty()) {
+      all.appendBuffer(pieces.remove());
+    }
+    return all;
+  }
+
   public void clear() {
     pieces.clear();
   }

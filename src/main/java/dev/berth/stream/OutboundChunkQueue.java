@@ -28,6 +28,18 @@ public final class OutboundChunkQueue {
     return bytes + sentOfFirst;
   }
 
+  /** Returns the unsent bytes of the first chunks that have at least {@code least}, or of all. */
+  public long joinedBytes(int least) {
+    long joined = -sentOfFirst;
+    for (Buffer piece : pieces) {
+      joined += piece.length();
+      if (joined >= least) {
+        break;
+      }
+    }
+    return joined;
+  }
+
   /**
    * Returns the next {@code size} bytes, copied only if they span several chunks. The queue must
    * hold at least one byte.

@@ -350,6 +350,25 @@ class IncomingBodyTest {
   }
 
   @Test
+  void aBodyInsideItsRequestIsRefusedOverTheBound() {
+    rig = new ReplicaRig(ReplicaLimits.DEFAULTS.withOwn(10_000_000_000L, 16, 100_000), 1);
+    Replica replica = rig.start(1, gathering);
+    rig.sendHeld(whole(replica, ID, 100_001));
+    assertThat(rig.answer(CallFailed.class).kind()).isEqualTo(Kind.PAYLOAD_TOO_LARGE);
+    assertAtRest(replica.slots());
+    assertThat(gathering.calls).isZero();
+    rig.sendHeld(whole(replica, callId(2, 1), 100_000));
+    gathering.answer();
+    assertThat(rig.answer(CallResponse.class).response().status()).isEqualTo(200);
+  }
+
+  private static ReplicaRig.Call whole(Replica replica, long id, int bytes) {
+    ReplicaRig.Call whole = call(replica).id(id).following(zeros(bytes));
+    whole.bodyFollows = false;
+    return whole;
+  }
+
+  @Test
   void anUndeclaredBodyIsRefusedWhenItGrowsOverTheBound() {
     rig = new ReplicaRig(ReplicaLimits.DEFAULTS.withOwn(10_000_000_000L, 16, 100_000), 1);
     Replica replica = open(gathering, "");

@@ -105,7 +105,50 @@ class OutgoingBodyTest {
   }
 
   @Test
+  void aLargeWholeBodyTravelsInsideItsRequestWithinTheInstance() {
+    Buffer body = Buffer.buffer("x".repeat(3 * FRAME));
+    start(Request.post("/", body));
+    assertThat(request.bodyFollows()).isFalse();
+    assertThat(request.request().bytes()).isSameAs(body);
+    credit(10 * FRAME); // of a replica that errs
+    assertThat(frames()).isEmpty();
+    replica.finish();
+    assertThat(response.succeeded()).isTrue();
+  }
+
+  @Test
+  void aLargeWholeBodyThatAnotherInstanceRefusedTravelsWholeToALocalReplica() {
+    goElsewhere();
+    replica.ledger.tryAcquire(); // full, and the router does not know
+    Buffer body = Buffer.buffer("x".repeat(3 * FRAME));
+    world.publish();
+    call = world.handle().start(Request.post("/", body));
+    response = world.settled(call.future());
+    assertThat(world.sent(BusMessage.CallRequest.class))
+        .singleElement()
+        .returns(true, BusMessage.CallRequest::bodyFollows);
+
+    RoutingWorld.Replica full = replica;
+    replica = world.local("r3", 1);
+    world.publish();
+    world.run();
+    request = replica.running.get(0);
+    assertThat(request.bodyFollows()).isFalse();
+    assertThat(request.request().bytes()).isSameAs(body);
+    replica.finish();
+    assertThat(response.succeeded()).isTrue();
+    full.ledger.complete();
+  }
+
+  private void goElsewhere() {
+    RoutingWorld.Replica away = world.remote("r2", 1);
+    world.remove(replica);
+    replica = away;
+  }
+
+  @Test
   void aLargeWholeBodyGoesInFrames() {
+    goElsewhere();
     String text = "x".repeat(FRAME) + "y".repeat(FRAME) + "z";
     start(Request.post("/", Buffer.buffer(text)));
     assertThat(request.request().bytes()).hasToString("x".repeat(FRAME));
@@ -130,6 +173,37 @@ class OutgoingBodyTest {
     assertThat(frames()).extracting(BusMessage.RequestFrame::sequence).containsExactly(0, 1);
     assertThat(frames()).extracting(BusMessage.RequestFrame::last).containsExactly(false, true);
     replica.finish();
+  }
+
+  @Test
+  void largePiecesAreNotCopied() {
+    start(10 * FRAME);
+    Buffer one = Buffer.buffer("x".repeat(16 << 10));
+    Buffer two = Buffer.buffer("y".repeat(40 << 10));
+    source.give(one);
+    source.give("small");
+    source.give(two);
+    endOfSource();
+    assertThat(frames()).first().extracting(BusMessage.RequestFrame::data).isSameAs(one);
+    assertThat(frames()).extracting(frame -> frame.data().length()).startsWith(16 << 10, 40965);
+    assertThat(sentText()).isEqualTo(one + "small" + two);
+    replica.finish();
+  }
+
+  @Test
+  void largePiecesThatWaitForCreditAreNotJoined() {
+    start(10);
+    Buffer two = Buffer.buffer("y".repeat(40 << 10));
+    source.give("x".repeat(16 << 10));
+    source.force(two);
+    source.force("end");
+    world.run();
+    credit(10 * FRAME);
+    assertThat(frames())
+        .extracting(frame -> frame.data().length())
+        .containsExactly(10, (16 << 10) - 10, 40 << 10, 3);
+    assertThat(frames()).element(2).extracting(BusMessage.RequestFrame::data).isSameAs(two);
+    world.run(call::cancel);
   }
 
   @Test
@@ -179,9 +253,7 @@ class OutgoingBodyTest {
 
   @Test
   void aRefusedRequestIsSentAgainWithItsFirstPiece() {
-    RoutingWorld.Replica away = world.remote("r2", 1);
-    world.remove(replica);
-    replica = away;
+    goElsewhere();
     replica.ledger.tryAcquire(); // full, and the router does not know
     source.beginning("first");
     world.publish();
