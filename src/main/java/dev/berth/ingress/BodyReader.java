@@ -22,16 +22,17 @@ import org.jspecify.annotations.Nullable;
  *   BEGINNING --end, at most 64 KiB--> the exchange gets the whole body
  *             --more, or unknown length and no end at once--> FLOWING
  *             --more, and handlers take whole bodies--> GATHERING
- *   GATHERING --end--> the router gets the body, and reads the buffered chunks
+ *   GATHERING --end--> the exchange gets the whole body
  *             --more than handlers take, or than the budget allows--> FLOWING
  *   FLOWING --end--> the router has the body
  *   any --over max_body_bytes, or response sent--> DROPPING --end--> the body is dropped
  * </pre>
  *
- * A FLOWING body pauses until a replica has accepted the request, and then advances at the router's
- * pace. A GATHERING body is read before its request acquires a slot, so that a slow upload does not
- * hold one. A body of one chunk, the common case, is passed on without a copy. Confined to the
- * event loop.
+ * A FLOWING body waits until a replica has accepted the request, and then advances at the router's
+ * pace. Meanwhile its client may fill one window, within the memory budget, and is then paused. A
+ * GATHERING body is read before its request acquires a slot, so that a slow upload does not hold
+ * one. A body of one chunk, the common case, is passed on without a copy. Confined to the event
+ * loop.
  */
 final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
   /** Empty, immutable buffer, shared by all requests without a body. */
@@ -62,14 +63,15 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
   private final HttpExchange exchange;
   private final long declaredBytes; // or -1
   private final int gatherBytes; // 0: none
-  private long gathered; // buffered bytes, counted in the instance's budget
+  private long gathered; // bytes counted in the instance's budget
   private final MinBodyRateMonitor rate;
   private BodyState state = BodyState.BEGINNING;
   private Buffer first = EMPTY;
   private boolean copied;
-  private @Nullable InboundChunkQueue held; // chunks after those inside the request message
+  private @Nullable InboundChunkQueue held; // chunks after the first
   private long received; // bytes
-  private boolean paused;
+  private boolean paused; // by the router
+  private boolean clientPaused;
   private boolean timed;
   private long progressNanos;
   private @Nullable Handler<Buffer> handler;
@@ -218,6 +220,8 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
       goOn(piece);
     } else if (first == EMPTY) {
       first = piece;
+    } else if (declaredBytes > MAX_INLINE_BYTES) { // more than the request message holds
+      enqueue(piece);
     } else if (copied) {
       first.appendBuffer(piece);
     } else {
@@ -247,21 +251,54 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
 
   /** Buffers or streams a body that is too large for the request message. */
   private void goOn(Buffer piece) {
-    hold(piece);
-    CountingLimit room = exchange.loop.ingress.bodies;
-    if (received <= gatherBytes && room.tryTake(piece.length(), room.most / 2)) {
-      gathered += piece.length();
+    boolean counted = hold(piece);
+    if (counted && received <= gatherBytes) {
       state = BodyState.GATHERING;
     } else {
       flow();
     }
   }
 
-  private void hold(Buffer piece) {
+  /**
+   * Buffers a chunk. Pauses the client when the body exceeds its window or the budget, so that the
+   * usual body is never paused. Returns whether the budget counts the chunk.
+   */
+  private boolean hold(Buffer piece) {
+    enqueue(piece);
+    int bytes = piece.length();
+    CountingLimit room = exchange.loop.ingress.bodies;
+    if (gathered + bytes <= Math.max(gatherBytes, windowBytes())
+        && room.tryTake(bytes, room.most / 2)) {
+      gathered += bytes;
+      return true;
+    }
+    pauseClient();
+    return false;
+  }
+
+  /** Returns the bytes read beyond the credit of a replica. HTTP/2 has a window of its own. */
+  private int windowBytes() {
+    return exchange.connection.multiplexed ? 0 : exchange.loop.streamWindowBytes;
+  }
+
+  private void pauseClient() {
+    clientPaused = true;
+    exchange.http.pause();
+  }
+
+  private void enqueue(Buffer piece) {
     if (held == null) {
       held = new InboundChunkQueue();
     }
     held.add(piece);
+  }
+
+  private Buffer whole() {
+    Buffer all =
+        held == null ? first : held.moveTo(Buffer.buffer((int) received).appendBuffer(first));
+    first = EMPTY;
+    held = null;
+    return all;
   }
 
   /** Releases gathered bytes that are no longer buffered. */
@@ -286,12 +323,9 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     state = BodyState.FLOWING;
     paused = true;
     rate.heldBack();
-    exchange.http.pause();
-    callExchange();
-  }
-
-  /** Calls the exchange. The body continues when a replica has accepted the request. */
-  private void callExchange() {
+    if (windowBytes() == 0) {
+      pauseClient();
+    }
     exchange.call(new Request.Body.Streamed(this), exchange.loop.now());
   }
 
@@ -301,15 +335,11 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     state = BodyState.ENDED;
     switch (before) {
       case BEGINNING -> {
-        Buffer whole = first;
-        first = EMPTY;
         exchange.reader = null;
-        exchange.call(new Request.Body.Whole(whole), exchange.loop.now());
+        exchange.call(new Request.Body.Whole(whole()), exchange.loop.now());
       }
-      case GATHERING -> {
-        paused = true;
-        callExchange();
-      }
+      case GATHERING -> // the budget counts the body until the exchange ends
+          exchange.call(new Request.Body.Whole(whole()), exchange.loop.now());
       case FLOWING -> tellEnd();
       default -> exchange.answer.droppedAll();
     }
@@ -420,9 +450,6 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
   public ReadStream<Buffer> pause() {
     paused = true;
     rate.heldBack();
-    if (state == BodyState.FLOWING) {
-      exchange.http.pause();
-    }
     return this;
   }
 
@@ -442,10 +469,11 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     if (paused) {
       return this; // by the handler of the chunk
     }
-    if (state == BodyState.FLOWING) {
-      exchange.http.resume();
-    } else {
+    if (state != BodyState.FLOWING) {
       tellEnd();
+    } else if (clientPaused) {
+      clientPaused = false;
+      exchange.http.resume();
     }
     return this;
   }

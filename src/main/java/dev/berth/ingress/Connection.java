@@ -4,6 +4,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.MaxMessagesRecvByteBufAllocator;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.impl.HttpServerConnection;
@@ -23,6 +24,12 @@ import org.jspecify.annotations.Nullable;
  * unwritten bytes, and wait forever for a client that does not read. Confined to the event loop.
  */
 abstract sealed class Connection extends ConnectionPort permits Http1Connection, Http2Connection {
+  /**
+   * Socket reads of at most 64 KiB before other tasks of the loop run. A replica of this loop thus
+   * accepts an upload, and takes its bytes, before the upload fills its window.
+   */
+  private static final int READS_PER_TURN = 4;
+
   final HttpConnection http;
   final ChannelHandlerContext context;
   final Channel channel;
@@ -39,6 +46,10 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
     this.idleSinceNanos = loop.now();
     this.context = ((HttpServerConnection) http).channelHandlerContext();
     this.channel = context.channel();
+    channel
+        .config()
+        .<MaxMessagesRecvByteBufAllocator>getRecvByteBufAllocator()
+        .maxMessagesPerRead(READS_PER_TURN);
   }
 
   /** Closes the connection now. Unwritten bytes are dropped, and their writes fail. */

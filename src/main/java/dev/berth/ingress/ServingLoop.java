@@ -44,6 +44,7 @@ abstract class ServingLoop {
   final int minBodyBytesPerSecond;
   final long bodyRateGraceNanos;
   final long streamIdleNanos;
+  final int streamWindowBytes;
   final long keepAliveNanos;
   final long headerReadNanos;
 
@@ -75,6 +76,7 @@ abstract class ServingLoop {
     this.minBodyBytesPerSecond = settings.get(LimitOptions.MIN_BODY_BYTES_PER_S);
     this.bodyRateGraceNanos = settings.get(LimitOptions.BODY_RATE_GRACE_S).toNanos();
     this.streamIdleNanos = settings.get(LimitOptions.STREAM_IDLE_TIMEOUT_S).toNanos();
+    this.streamWindowBytes = settings.get(LimitOptions.STREAM_WINDOW_BYTES);
     this.keepAliveNanos = settings.get(HttpOptions.KEEP_ALIVE_TIMEOUT_S).toNanos();
     this.headerReadNanos = settings.get(LimitOptions.HEADER_READ_TIMEOUT_S).toNanos();
   }

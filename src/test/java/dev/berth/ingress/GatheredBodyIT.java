@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.config.LimitOptions;
 import dev.berth.ingress.FakeUpstream.Call;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,6 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class GatheredBodyIT {
   private static final int TOTAL = 1 << 20; // half of it for those who have no slot yet
   private static final int MOST = 300_000; // of one body
+  private static final long WINDOW = 262_144; // stream_window_bytes
   private static final String TAIL = "x".repeat(1000);
 
   @AutoClose private final IngressRig rig;
@@ -92,7 +94,43 @@ class GatheredBodyIT {
       served(raw, 150_000);
       raw.close();
     }
+    rig.eventually("all is given back", () -> rig.bodies.inUse() == 0);
+  }
+
+  @Test
+  void aGatheredBodyIsCountedUntilItsResponse() throws Exception {
+    RawClient raw = begun(rig.raw(), 200_000);
+    raw.send(TAIL);
+    Call call = rig.upstream.nextCall();
+    assertThat(size(call)).isEqualTo(200_000);
+    assertThat(rig.bodies.inUse()).isBetween(100_000L, 200_000L); // the rest is room of the request
+    call.respond("all");
+    assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
+    rig.eventually("all is given back", () -> rig.bodies.inUse() == 0);
+  }
+
+  @Test
+  void aBodyWithoutCreditIsReadUpToItsWindow() throws Exception {
+    RawClient raw = rig.raw().post("/", "Content-Length: 8000000");
+    Thread sender = new Thread(() -> sendAll(raw, 8_000_000));
+    sender.start();
+    Call call = rig.upstream.nextCall();
+    gathered(WINDOW / 2);
+    assertThat(new CountDownLatch(1).await(100, TimeUnit.MILLISECONDS)).isFalse();
+    assertThat(rig.bodies.inUse()).isLessThanOrEqualTo(WINDOW);
+    assertThat(size(call)).isEqualTo(8_000_000);
+    sender.join();
     assertThat(rig.bodies.inUse()).isZero();
+    call.respond("all");
+    assertThat(raw.readHead()).startsWith("HTTP/1.1 200 ");
+  }
+
+  private static void sendAll(RawClient raw, int bytes) {
+    try {
+      raw.send("x".repeat(bytes));
+    } catch (IOException closed) {
+      throw new UncheckedIOException(closed);
+    }
   }
 
   @Test
@@ -118,7 +156,7 @@ class GatheredBodyIT {
   void whatIsLongerThanTheyTakeGoesOnWithASlot() throws Exception {
     try (RawClient raw = begun(new RawClient(rig.port()), MOST + 1)) {
       Call call = rig.upstream.nextCall();
-      assertThat(rig.bodies.inUse()).as("it said so at once").isZero();
+      assertThat(rig.bodies.inUse()).as("it said so at once").isLessThanOrEqualTo(WINDOW);
       raw.send(TAIL);
       assertThat(size(call)).isEqualTo(MOST + 1);
       call.respond("all");
