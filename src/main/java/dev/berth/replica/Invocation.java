@@ -232,7 +232,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   private void produce(Response.Producer producer, ResponseStream stream) {
     Future<Void> body;
     try {
-      body = producer.writeTo(stream);
+      body = stream.produce(producer);
     } catch (Throwable thrown) { // user code: its slot must become free after any exception
       bodyDone(thrown);
       return;
@@ -242,7 +242,6 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     } else if (body.isComplete()) {
       bodyDone(body.cause());
     } else {
-      stream.open();
       body.onComplete(
           (none, failure) -> {
             if (loop.isHere()) {
@@ -251,6 +250,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
               loop.execute(() -> bodyDone(failure));
             }
           });
+      stream.flush();
     }
   }
 
@@ -266,7 +266,10 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     } else if (failure == null) {
       body.finish();
     } else {
-      boolean headSent = body.headSent();
+      boolean headSent = body.sendCompleted();
+      if (isOver()) {
+        return; // the head has no wire form
+      }
       body.abandon();
       if (headSent) {
         BerthException told = recordFailure(failure);

@@ -15,6 +15,7 @@ final class LoopReplica {
   final ReplicaRuntime replica;
   final ReplicaLoop loop;
   final ProcessingMeters meters = new ProcessingMeters();
+  int frameBytes; // of the last frame of a stream, up to the size of joined chunks
   private @Nullable HandlerInvoker invoker;
   private Map<String, HandlerInvoker> methods;
   private final HandleCache handles;

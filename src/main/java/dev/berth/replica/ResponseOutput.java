@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A response body written by a blocking handler. For the loop it is a producer. For the handler's
- * thread it is an output that blocks until the written bytes were sent.
+ * thread it is an output that blocks until the written bytes are accepted. The last bytes are sent
+ * with the end.
  */
 final class ResponseOutput extends OutputStream implements Response.Producer {
   private static final int BUFFER_BYTES = 32 * 1024;
@@ -61,7 +62,9 @@ final class ResponseOutput extends OutputStream implements Response.Producer {
     }
     try {
       producer.writeTo(this);
-      flush();
+      if (buffered > 0) { // not awaited: its end follows at once
+        opened.join().write(takeBuffered());
+      }
     } catch (Throwable thrown) { // user code: its slot must become free after any exception
       failure = thrown;
     }
@@ -113,10 +116,14 @@ final class ResponseOutput extends OutputStream implements Response.Producer {
   @Override
   public void flush() throws IOException {
     if (buffered > 0) {
-      int size = buffered;
-      buffered = 0;
-      send(Buffer.buffer(size).appendBytes(buffer, 0, size));
+      send(takeBuffered());
     }
+  }
+
+  private Buffer takeBuffered() {
+    int size = buffered;
+    buffered = 0;
+    return Buffer.buffer(size).appendBytes(buffer, 0, size);
   }
 
   private void send(Buffer piece) throws IOException {

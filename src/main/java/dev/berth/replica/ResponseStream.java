@@ -18,6 +18,10 @@ import org.jspecify.annotations.Nullable;
  * frames of at most 64 KiB; chunks written in one tick share a frame. A body that ends in its first
  * tick, and fits, is sent with its head as one message, which needs no credit.
  *
+ * <p>At the end of a tick the writes that credit covers complete before their bytes are sent, so
+ * that an end which a writer's callback gives is sent with the bytes. While the link accepts no
+ * message, writes complete only when their bytes were sent.
+ *
  * <pre>
  *   OPEN --finish--> FINISHING --last frame sent--> ENDED
  *     +---- broken, abandoned, failed (either) ---->  ENDED
@@ -25,7 +29,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Concurrency.</b> Confined to the replica's loop, except {@link #write}, which may be called
  * on any thread and continues on the loop. Waiting bytes are counted before the switch of threads,
- * so that a writer cannot exceed the limit.
+ * so that a writer cannot exceed the limit. Chunks that are joined to a waiting one are not
+ * counted, as they add at most a frame.
  */
 final class ResponseStream implements ResponseWriter {
   /** Overhead per chunk in bytes, so that the limit holds for many tiny chunks. */
@@ -50,20 +55,31 @@ final class ResponseStream implements ResponseWriter {
   private final AtomicLong overflows = new AtomicLong();
 
   private final OutboundChunkQueue pieces = new OutboundChunkQueue();
-  private final ArrayDeque<Promise<Void>> writers = new ArrayDeque<>(); // of each written chunk
-  private int written; // leading writers whose chunk was sent, not yet notified
+  private final ArrayDeque<PendingWrite> writes = new ArrayDeque<>(1); // not yet completed
   private ResponseStreamState state = ResponseStreamState.OPEN;
   private boolean headSent;
   private boolean flushPosted;
   private int length = CallResponse.UNKNOWN; // bytes of a whole body
   private long limit; // total of bytes that may be sent
   private long sent; // total of bytes sent
+  private long completed; // total of bytes whose writes have completed
   private long accounted; // bytes held for want of credit, as counted for the instance
   private int sequence;
   private long idleAt = InvocationContext.NEVER; // set while bytes wait for credit
   private long retryAt = InvocationContext.NEVER;
   private Response.Body.@Nullable Received relayed;
   private boolean relayPaused;
+
+  /** A write, joined with later ones that credit covers. Its promise completes them together. */
+  private static final class PendingWrite {
+    final Promise<Void> done = Promise.promise();
+    long charge;
+    long end; // total of bytes with its own
+
+    PendingWrite(long charge) {
+      this.charge = charge;
+    }
+  }
 
   ResponseStream(Invocation invocation, Response head, int window) {
     this.invocation = invocation;
@@ -78,19 +94,35 @@ final class ResponseStream implements ResponseWriter {
 
   @Override
   public Future<Void> write(Buffer piece) {
+    boolean here = loop.isHere();
+    PendingWrite before = here && retryAt == InvocationContext.NEVER ? writes.peekLast() : null;
+    if (before != null
+        && state == ResponseStreamState.OPEN
+        && piece.length() <= OutboundChunkQueue.MAX_JOINED_BYTES
+        && total(piece) <= limit) { // at most a frame waits, so that no charge is needed
+      before.end = total(piece);
+      pieces.join(piece, invocation.host.frameBytes);
+      onAdded();
+      return before.done.future();
+    }
     long charge = charge(piece);
     long waiting = charged.addAndGet(charge);
     if (waiting > bufferBytes && waiting != charge) { // a single chunk may have any size
       charged.addAndGet(-charge);
       return overflowed();
     }
-    Promise<Void> done = Promise.promise();
-    if (loop.isHere()) {
-      accept(piece, done);
+    PendingWrite write = new PendingWrite(charge);
+    if (here) {
+      accept(piece, write);
     } else {
-      loop.execute(() -> accept(piece, done));
+      loop.execute(() -> accept(piece, write));
     }
-    return done.future();
+    return write.done.future();
+  }
+
+  /** Returns the total of bytes with those of a chunk that is not yet added. */
+  private long total(Buffer piece) {
+    return sent + pieces.bytes() + piece.length();
   }
 
   private static long charge(Buffer piece) {
@@ -106,22 +138,34 @@ final class ResponseStream implements ResponseWriter {
     return Future.failedFuture(new BerthException.HandlerFailed(message, null));
   }
 
-  private void accept(Buffer data, @Nullable Promise<Void> done) {
+  private void accept(Buffer data, PendingWrite write) {
     if (state != ResponseStreamState.OPEN) {
-      charged.addAndGet(-charge(data));
-      if (done != null) {
-        done.fail(endedException());
-      }
+      uncharge(write);
+      write.done.fail(endedException());
       return;
     }
+    write.end = total(data);
+    writes.add(write);
     pieces.add(data);
-    if (done != null) {
-      writers.add(done);
-    }
+    onAdded();
+  }
+
+  private void onAdded() {
     if (pieces.bytes() >= BodyMemoryLimits.MAX_FRAME_BYTES) {
       emit(); // full frames need not wait for the end of the tick; their writers are notified there
+      for (PendingWrite each : writes) {
+        if (each.end > sent) {
+          break;
+        }
+        uncharge(each);
+      }
     }
     postFlush();
+  }
+
+  private void uncharge(PendingWrite write) {
+    charged.addAndGet(-write.charge);
+    write.charge = 0;
   }
 
   private static BerthException endedException() {
@@ -135,16 +179,32 @@ final class ResponseStream implements ResponseWriter {
     }
   }
 
-  private void flush() {
+  /** Sends the chunks of this tick, with the head unless it was sent. */
+  void flush() {
     flushPosted = false;
+    advance();
+  }
+
+  /** Completes the writes that credit covers, unless the link is busy, and sends their bytes. */
+  private void advance() {
+    tellWriters(retryAt == InvocationContext.NEVER ? limit : sent);
     emit();
-    tellWriters();
+    tellWriters(sent);
+  }
+
+  /** Calls a producer. Its first writes are sent by {@link #finish} or {@link #flush}. */
+  Future<Void> produce(Response.Producer producer) {
+    flushPosted = true;
+    try {
+      return producer.writeTo(this);
+    } finally {
+      flushPosted = false;
+    }
   }
 
   /** Sends a whole body that is too large for one message. No writer waits for it. */
   void sendWhole(Buffer body) {
     length = body.length();
-    charged.addAndGet(charge(body));
     pieces.add(body);
     finish();
   }
@@ -160,12 +220,13 @@ final class ResponseStream implements ResponseWriter {
   }
 
   private void relayPiece(Response.Body.Received received, Buffer piece) {
-    charged.addAndGet(charge(piece));
-    accept(piece, null);
     if (state != ResponseStreamState.OPEN) {
       return;
     }
-    if (charged.get() > bufferBytes + (long) BodyMemoryLimits.MAX_FRAME_BYTES) {
+    pieces.add(piece);
+    onAdded();
+    long waiting = pieces.bytes() + (long) pieces.size() * PIECE_OVERHEAD_BYTES;
+    if (waiting > bufferBytes + (long) BodyMemoryLimits.MAX_FRAME_BYTES) {
       breakOff(
           BerthException.Kind.HANDLER_FAILED,
           "stream_buffer_bytes: over " + bufferBytes + " unsent (expected: a source that pauses)");
@@ -190,11 +251,16 @@ final class ResponseStream implements ResponseWriter {
     }
   }
 
-  /** Sends the head unless it was sent. */
-  void open() {
-    if (state != ResponseStreamState.ENDED && !headSent) {
+  /**
+   * Sends the bytes whose writes have completed, before the failure of their producer.
+   *
+   * @return whether the head was sent
+   */
+  boolean sendCompleted() {
+    if (completed > sent) {
       emit();
     }
+    return headSent;
   }
 
   /**
@@ -218,8 +284,7 @@ final class ResponseStream implements ResponseWriter {
     }
     limit = newLimit;
     idleAt = InvocationContext.NEVER; // the receiver is alive: its idle time restarts
-    emit();
-    tellWriters();
+    advance();
   }
 
   /** Sends the bytes that credit allows. The state is consistent before each send. */
@@ -227,6 +292,10 @@ final class ResponseStream implements ResponseWriter {
     retryAt = InvocationContext.NEVER;
     if (state == ResponseStreamState.ENDED) {
       return; // ended before this flush ran
+    }
+    if (pieces.bytes() > 0) {
+      invocation.host.frameBytes =
+          (int) Math.min(pieces.bytes(), OutboundChunkQueue.MAX_JOINED_BYTES);
     }
     if (!headSent
         && state == ResponseStreamState.FINISHING
@@ -238,7 +307,7 @@ final class ResponseStream implements ResponseWriter {
       block(true);
       return;
     }
-    drop(0); // empty leading chunks need no frame
+    pieces.drop(0); // empty leading chunks need no frame
     while (pieces.bytes() > 0 && sent < limit) {
       int size =
           (int) Math.min(pieces.bytes(), Math.min(limit - sent, BodyMemoryLimits.MAX_FRAME_BYTES));
@@ -252,7 +321,7 @@ final class ResponseStream implements ResponseWriter {
       }
       idleAt = InvocationContext.NEVER;
       sent += size;
-      drop(size);
+      pieces.drop(size);
       if (last) {
         end();
         return;
@@ -275,14 +344,15 @@ final class ResponseStream implements ResponseWriter {
 
   /** Sends head and body in one message, as the body was complete before the head was sent. */
   private void sendTogether() {
-    drop(0);
+    pieces.drop(0);
     int size = (int) pieces.bytes();
     Buffer body = size == 0 ? Buffer.buffer(0) : pieces.peek(size);
     invocation.settleSlot();
     Response whole = head.withBody(new Response.Body.Whole(body));
     if (invocation.sendWhole(whole)) {
       headSent = true;
-      drop(size);
+      sent += size;
+      pieces.drop(size);
       end();
     } else {
       block(true);
@@ -325,24 +395,20 @@ final class ResponseStream implements ResponseWriter {
     invocation.end();
   }
 
-  /** Removes {@code size} bytes from the front. Writers of sent chunks are notified soon after. */
-  private void drop(int size) {
-    long before = pieces.heldBytes();
-    int gone = pieces.drop(size);
-    if (gone > 0) {
-      charged.addAndGet(pieces.heldBytes() - before - (long) gone * PIECE_OVERHEAD_BYTES);
-      written = Math.min(written + gone, writers.size()); // relayed chunks have no writer
-    }
-  }
-
   /**
-   * Runs the callbacks of writers. They may write again; chunks sent meanwhile are notified in this
-   * loop.
+   * Completes the waiting writes up to a total of bytes, and runs their callbacks. Those may write
+   * again; these writes complete later.
    */
-  private void tellWriters() {
-    while (written > 0) {
-      written--;
-      writers.remove().tryComplete();
+  private void tellWriters(long end) {
+    for (int left = writes.size(); left > 0; left--) {
+      PendingWrite next = writes.peek();
+      if (next == null || next.end > end) {
+        break;
+      }
+      writes.remove();
+      uncharge(next);
+      completed = next.end;
+      next.done.tryComplete();
     }
     Response.Body.Received source = relayed;
     if (source != null
@@ -355,8 +421,8 @@ final class ResponseStream implements ResponseWriter {
   }
 
   private void postTelling() {
-    if (written > 0 && !flushPosted) {
-      loop.execute(this::tellWriters);
+    if (!writes.isEmpty() && !flushPosted) {
+      loop.execute(() -> tellWriters(sent));
     }
   }
 
@@ -369,8 +435,7 @@ final class ResponseStream implements ResponseWriter {
    */
   long due(long now) {
     if (state != ResponseStreamState.ENDED && retryAt <= now) {
-      emit();
-      tellWriters();
+      advance();
     }
     if (state != ResponseStreamState.ENDED && idleAt <= now) {
       breakOff(
@@ -394,15 +459,14 @@ final class ResponseStream implements ResponseWriter {
       return;
     }
     state = ResponseStreamState.ENDED;
-    int sentBefore = written;
-    drop((int) pieces.bytes());
-    written = sentBefore;
-    for (int place = 0, all = writers.size(); place < all; place++) {
-      Promise<Void> done = writers.remove();
-      if (place < written) {
-        writers.add(done); // sent ones, in order; the others fail
+    pieces.drop((int) pieces.bytes());
+    for (int left = writes.size(); left > 0; left--) {
+      PendingWrite each = writes.remove();
+      uncharge(each);
+      if (each.end <= sent) {
+        writes.add(each); // sent ones, in order; the others fail
       } else {
-        loop.execute(() -> done.tryFail(endedException()));
+        loop.execute(() -> each.done.tryFail(endedException()));
       }
     }
     account(0);

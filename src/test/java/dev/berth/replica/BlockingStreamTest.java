@@ -123,6 +123,23 @@ class BlockingStreamTest {
   }
 
   @Test
+  void theLastBytesOfAnOutputAreSentWithItsEnd() throws Exception {
+    output(WINDOW, out -> out.write(new byte[] {1, 2, 3}));
+    while (sent.stream().noneMatch(CallResponse.class::isInstance)) {
+      rig.tasks.runOne();
+      sent.addAll(rig.bus.take());
+      Thread.onSpinWait();
+    }
+    worker.join();
+    take();
+
+    StreamFrame frame = (StreamFrame) sent.get(sent.size() - 1);
+    assertThat(frame.data().length()).isEqualTo(3);
+    assertThat(frame.last()).isTrue();
+    assertThat(sent).filteredOn(StreamFrame.class::isInstance).hasSize(1);
+  }
+
+  @Test
   void itReadsWhatComesAndWaitsForWhatHasNot() {
     AtomicReference<String> read = new AtomicReference<>("");
     Replica replica =

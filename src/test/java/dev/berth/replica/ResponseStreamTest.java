@@ -183,6 +183,211 @@ class ResponseStreamTest {
     };
   }
 
+  private Replica produce(int window, Response.Producer producer) {
+    Replica replica = rig.start(1, answering(Response.stream("text/plain", producer)));
+    rig.sendHeld(call(replica).window(window));
+    return replica;
+  }
+
+  @Test
+  void aBodyThatEndsWithItsLastWriteInOneTickIsOneMessage() {
+    Replica replica =
+        produce(
+            3_000,
+            writer -> {
+              for (int i = 1; i < 100; i++) {
+                writer.write("data: " + i % 10 + "\n\n");
+              }
+              return writer.write("last");
+            });
+
+    CallResponse answer = rig.answer(CallResponse.class);
+    assertThat(answer.streamed()).isFalse();
+    assertThat(answer.body().toString())
+        .hasSize(99 * 9 + 4)
+        .startsWith("data: 1\n\ndata: 2\n\n")
+        .endsWith("data: 9\n\nlast");
+    assertThat(LoadReport.ongoing(answer.load())).isZero();
+    rig.runAll();
+    assertThat(rig.bus.take()).isEmpty();
+    assertAtRest(replica.slots());
+    assertThat(rig.loop().invocations()).isZero();
+    assertThat(rig.streams.bytes()).isZero();
+  }
+
+  @Test
+  void anEndInTheSameTickAsAChunkIsOneFrame() {
+    Replica replica = open(1_000);
+    handler.writer.write("a").onSuccess(none -> handler.done.complete());
+
+    List<StreamFrame> frames = frames();
+
+    assertThat(frames).extracting(f -> f.data() + " " + f.last()).containsExactly("a true");
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void theFirstChunkIsSentBeforeTheProducerGoesOn() {
+    Promise<Void> pause = Promise.promise();
+    Replica replica =
+        produce(
+            1_000,
+            writer ->
+                writer.write("a").compose(none -> pause.future()).compose(n -> writer.write("b")));
+
+    List<BusMessage> first = rig.bus.take();
+    assertThat(((CallResponse) first.get(0)).streamed()).isTrue();
+    assertThat(((StreamFrame) first.get(1)).data().toString()).isEqualTo("a");
+    assertThat(first).hasSize(2);
+    pause.complete();
+    assertThat(frames()).extracting(f -> f.data() + " " + f.last()).containsExactly("b true");
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void anEndlessChainOfAwaitedWritesLeavesTheLoopToOthers() {
+    open(1_000);
+    int[] written = {0};
+    writeNext(Buffer.buffer(), written);
+    for (int i = 1; i <= 3; i++) {
+      rig.tasks.runOne();
+      assertThat(written[0]).isBetween(i, 2 * i);
+    }
+    rig.cancel(rig.replica(), ID);
+  }
+
+  @Test
+  void whatCreditDoesNotCoverCompletesWhenItIsSent() {
+    Replica replica = open(3);
+    Future<Void> covered = handler.writer.write("abc");
+    Future<Void> waiting = handler.writer.write("d");
+    assertThat(frames()).extracting(f -> f.data().toString()).containsExactly("abc");
+    assertThat(covered.succeeded()).isTrue();
+    assertThat(waiting.isComplete()).isFalse();
+
+    rig.credit(replica, ID, 1);
+
+    assertThat(frames()).extracting(f -> f.data().toString()).containsExactly("d");
+    assertThat(waiting.succeeded()).isTrue();
+  }
+
+  @Test
+  void aBusyLinkCompletesNoFurtherWrite() {
+    Replica replica = open(1_000);
+    rig.bus.acceptOnly(sent -> false);
+    Future<Void> first = handler.writer.write("a");
+    rig.runAll();
+    assertThat(first.succeeded()).as("accepted before the link refused it").isTrue();
+    Future<Void> second = handler.writer.write("b");
+    Future<Void> third = handler.writer.write("c");
+    rig.runAll();
+    assertThat(second.isComplete() || third.isComplete()).isFalse();
+    assertThat(rig.streams.bytes()).isEqualTo(3);
+
+    rig.bus.acceptOnly(sent -> true);
+    rig.pass(Duration.ofMillis(25));
+
+    assertThat(frames()).extracting(f -> f.data().toString()).containsExactly("abc");
+    assertThat(second.succeeded() && third.succeeded()).isTrue();
+    assertThat(rig.streams.bytes()).isZero();
+    handler.done.complete();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aProducerThatFailsAfterACompletedWriteResetsItsStreamBehindTheChunk() {
+    Replica replica =
+        produce(1_000, writer -> writer.write("a").compose(none -> Future.failedFuture("secret")));
+
+    List<BusMessage> sent = rig.bus.take();
+    assertThat(((CallResponse) sent.get(0)).streamed()).isTrue();
+    assertThat(((StreamFrame) sent.get(1)).data().toString()).isEqualTo("a");
+    assertThat(((StreamReset) sent.get(2)).kind()).isEqualTo(BerthException.Kind.HANDLER_FAILED);
+    rig.runAll();
+    assertThat(rig.bus.take()).isEmpty();
+    assertThat(sent).hasSize(3);
+    assertAtRest(replica.slots());
+    assertThat(rig.loop().invocations()).isZero();
+  }
+
+  @Test
+  void aProducerThatFailsWithoutACompletedWriteIsAFailedCall() {
+    List<Future<Void>> writes = new ArrayList<>();
+    Replica replica =
+        produce(
+            1_000,
+            writer -> {
+              writes.add(writer.write("a"));
+              throw new IllegalStateException("secret");
+            });
+
+    assertThat(rig.answer(CallFailed.class).message()).doesNotContain("secret");
+    rig.runAll();
+    assertThat(writes.get(0).cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(rig.bus.take()).isEmpty();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aHeadWithoutAWireFormFailsOnceThoughAWriteHasCompleted() {
+    rig.bus.unfit(CallResponse.class::isInstance);
+    Replica replica =
+        produce(1_000, writer -> writer.write("a").compose(none -> Future.failedFuture("later")));
+
+    assertThat(rig.answer(CallFailed.class).message()).contains("no wire form");
+    rig.runAll();
+    assertThat(rig.bus.take()).isEmpty();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void aCancelBetweenACompletedWriteAndItsSendingFailsTheNextWrite() {
+    Replica replica = open(1_000);
+    Future<Void> first = handler.writer.write("a").onSuccess(none -> rig.cancel(rig.replica(), ID));
+    assertThat(frames()).isEmpty();
+
+    assertThat(first.succeeded()).isTrue();
+    assertThat(handler.writer.write("b").cause()).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(rig.streams.bytes()).isZero();
+    assertThat(replica.slots().ongoing()).isEqualTo(1);
+    handler.done.complete();
+    assertAtRest(replica.slots());
+    assertThat(rig.loop().invocations()).isZero();
+  }
+
+  @Test
+  void aCompletedWriteDoesNotCountAgainstTheBoundOfWaitingBytes() {
+    Replica replica = open(4 << 20);
+    Buffer large = bytes(ReplicaLimits.DEFAULTS.streamBufferBytes());
+    Future<Void> second = handler.writer.write("x").compose(none -> handler.writer.write(large));
+
+    assertThat(sentBytes()).isEqualTo(large.length() + 1);
+    assertThat(second.succeeded()).isTrue();
+    handler.done.complete();
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void joinedChunksChangeNeitherTheWritersBufferNorAFrame() {
+    open(1_000);
+    Buffer own = Buffer.buffer("a");
+    handler.writer.write(own);
+    handler.writer.write("b");
+    handler.writer.write("c");
+    StreamFrame frame = frames().get(0);
+    rig.bus.acceptOnly(sent -> false);
+    handler.writer.write("d");
+    handler.writer.write("e");
+    rig.runAll();
+    handler.writer.write("f");
+    rig.bus.acceptOnly(sent -> true);
+    rig.pass(Duration.ofMillis(25));
+
+    assertThat(frames()).extracting(f -> f.data().toString()).containsExactly("def");
+    assertThat(own.toString()).isEqualTo("a");
+    assertThat(frame.data().toString()).isEqualTo("abc");
+  }
+
   @Test
   void lateSmallerCreditTakesNothingBack() {
     Replica replica = open(0);
@@ -241,7 +446,7 @@ class ResponseStreamTest {
   void aWriterThatAwaitsEachPieceIsDrivenByCredit() {
     Replica replica = open(4);
     int[] written = {0};
-    writeNext(written);
+    writeNext(Buffer.buffer("x"), written);
     rig.runAll();
     assertThat(written[0]).isEqualTo(4);
 
@@ -252,9 +457,11 @@ class ResponseStreamTest {
     handler.done.complete();
   }
 
-  private void writeNext(int[] written) {
-    Future<Void> write = handler.writer.write("x");
-    write.onSuccess(none -> written[0]++).onSuccess(none -> writeNext(written));
+  private void writeNext(Buffer piece, int[] written) {
+    Future<Void> write = handler.writer.write(piece);
+    if (written[0] < 1_000) {
+      write.onSuccess(none -> written[0]++).onSuccess(none -> writeNext(piece, written));
+    }
   }
 
   @Test
@@ -414,13 +621,13 @@ class ResponseStreamTest {
   void manyTinyPiecesAreBoundedByWhatTheyCostNotByTheirBytes() {
     open(0);
     int accepted = 0;
-    while (!handler.writer.write(Buffer.buffer(0)).failed()) {
+    while (!handler.writer.write("x").failed()) {
       accepted++;
     }
 
     assertThat(accepted)
         .isEqualTo(
-            ReplicaLimits.DEFAULTS.streamBufferBytes() / ResponseStream.PIECE_OVERHEAD_BYTES);
+            ReplicaLimits.DEFAULTS.streamBufferBytes() / (1 + ResponseStream.PIECE_OVERHEAD_BYTES));
   }
 
   @Test
@@ -434,6 +641,22 @@ class ResponseStreamTest {
     rig.runAll();
 
     assertThat(write.succeeded()).isTrue();
+  }
+
+  @Test
+  void aProducerThatDoesNotAwaitIsFailedAtTheBoundWhileTheLinkIsBusyWhateverItsCredit() {
+    open(8 << 20);
+    rig.bus.acceptOnly(sent -> false);
+    Buffer piece = bytes(1_024);
+    int accepted = 0;
+    while (accepted < 8_000 && !handler.writer.write(piece).failed()) {
+      accepted++;
+    }
+    assertThat(accepted * 1_024)
+        .isLessThanOrEqualTo(ReplicaLimits.DEFAULTS.streamBufferBytes() + MAX_FRAME_BYTES);
+    rig.bus.acceptOnly(sent -> true);
+    rig.runAll();
+    assertThat(rig.bus.take()).last().isInstanceOf(StreamReset.class);
   }
 
   @Test

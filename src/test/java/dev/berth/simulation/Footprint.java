@@ -29,7 +29,8 @@ import org.jspecify.annotations.Nullable;
 public final class Footprint {
   /**
    * Totals, sequences, and places in rings: they grow with what has happened. And routers that an
-   * instance has heard of and kinds of failures that it has seen, which are bounded.
+   * instance has heard of, kinds of failures that it has seen and sizes of last frames, which are
+   * bounded.
    */
   static final Set<String> GROWS =
       Set.of(
@@ -49,6 +50,7 @@ public final class Footprint {
           node.loops.LoopWatch.beats
           replica.LoopReplica.failed
           replica.HealthCheckWheel.touched
+          replica.LoopReplica.frameBytes
           replica.LoopReplica.unanswered
           replica.ReplicaLoop.peers
           replica.RemoteWaiters$RemoteWaiter
