@@ -29,11 +29,15 @@ def resident_kib(pid):
 
 
 def cpu_ms(pid, name=""):
-    """Returns the run time of a process's threads whose name begins with name, by the scheduler."""
+    """Returns the run time of a process's threads whose name begins with name, by the scheduler.
+
+    The threads of the JIT compilers are left out: their work ends, and that of the server does not.
+    """
     nanos = 0
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         try:
-            if (task / "comm").read_text().startswith(name):
+            comm = (task / "comm").read_text()
+            if comm.startswith(name) and " CompilerThre" not in comm:
                 nanos += int((task / "schedstat").read_text().split()[0])
         except OSError:
             pass  # ended meanwhile
@@ -287,7 +291,8 @@ def nginx(given):
     """Measures a routed request whose replica is on the other node, beside nginx."""
     work = pathlib.Path(given.work)
     folder = cluster(given, 2)
-    (work / "headers").write_text("content-type: text/plain\n", encoding="utf-8")
+    (work / "headers").write_text("content-type: text/plain\nx-process: 12345\n"
+                                  "x-request-id: 0123456789abcdef-fffff\n", encoding="utf-8")
     (work / "body").write_text("0123456789abcdef" * 2, encoding="utf-8")
     started = []
     try:
@@ -330,32 +335,37 @@ def nginx(given):
                 ("Berth: ingress and replica on one node", here.port, "/no-op", (here.pid, there.pid)),
                 ("nginx, raw Vert.x behind it", 9080, "/no-op", (worker, raw.pid)),
                 ("nginx, Berth by itself behind it", 9081, "/no-op", (worker, berth.pid)))
+        asked = [(row, connections) for connections in (64, 1) for row in rows]
         asking = subprocess.Popen(
-            ["java", "-cp", f"{given.jar}:{work}/classes", "Asking", *(f"{row[1]}{row[2]}" for row in rows)],
+            ["java", "-cp", f"{given.jar}:{work}/classes", "Asking",
+             *(f"{row[1]}{row[2]}*{connections}" for row, connections in asked)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         started.append(asking)
 
         def slice_of(index, ms):
-            before = [cpu_ms(pid) for pid in rows[index][3]]
+            pids = asked[index][0][3]
+            before = [cpu_ms(pid) for pid in pids]
             print(index, ms, file=asking.stdin, flush=True)
             answers, p50, p99 = map(int, asking.stdout.readline().split())
-            cpus = [(cpu_ms(pid) - was) * 1000 / answers for pid, was in zip(rows[index][3], before)]
+            cpus = [(cpu_ms(pid) - was) * 1000 / answers for pid, was in zip(pids, before)]
             return sum(cpus), p50 / 1000, p99 / 1000
 
         for _ in range(given.warm):
-            for index in range(len(rows)):
+            for index in range(len(asked)):
                 slice_of(index, 800)
-        came = [[] for _ in rows]
-        for number in range(6 * given.rounds):
-            order = [(number + step) % len(rows) for step in range(len(rows))]
-            for index in order if number % 2 else reversed(order):
-                came[index].append(slice_of(index, 150))
-        base = [each[0] for each in came[0]]
-        table(("no-op, 64 connections", "CPU us of all processes", "minimum", "ratio to the first row", "p50 ms", "p99 ms"),
-              *((row[0], quartiles([each[0] for each in of], 1), f"{min(each[0] for each in of):.1f}",
-                 "1" if of is came[0] else ratio([each[0] for each in of], base),
-                 quartiles([each[1] for each in of], 2), quartiles([each[2] for each in of], 2))
-                for row, of in zip(rows, came)))
+        for first, connections in (0, "64 connections"), (len(rows), "1 connection"):
+            came = [[] for _ in rows]
+            for number in range(6 * given.rounds):
+                order = [(number + step) % len(rows) for step in range(len(rows))]
+                for index in order if number % 2 else reversed(order):
+                    came[index].append(slice_of(first + index, 150))
+            base = [each[0] for each in came[0]]
+            table((f"no-op, {connections}", "CPU us of all processes", "minimum", "ratio to the first row",
+                   "p50 ms", "p99 ms"),
+                  *((row[0], quartiles([each[0] for each in of], 1), f"{min(each[0] for each in of):.1f}",
+                     "1" if of is came[0] else ratio([each[0] for each in of], base),
+                     quartiles([each[1] for each in of], 2), quartiles([each[2] for each in of], 2))
+                    for row, of in zip(rows, came)))
     finally:
         for process in reversed(started):
             process.terminate() if process.args[0] == "nginx" else process.kill()

@@ -42,7 +42,7 @@ compile_load_tests() {
   # The handlers, which an application's class loader loads, apart from the measuring classes.
   local handlers=()
   local name
-  for name in NoOp Calls Child Streams SoakApps FlowApp RecordsApp; do
+  for name in NoOp Calls Child Streams Uploads SoakApps FlowApp RecordsApp; do
     handlers+=($(cd "$work/classes" && ls | grep -E "^$name(\\$.*)?\.class$"))
   done
   (cd "$work/classes" && jar --create --file ../handlers.jar "${handlers[@]}" &&

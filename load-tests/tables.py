@@ -126,6 +126,13 @@ def typeset(text):
     return re.sub(r"(?<=\d)-(?=\d)", "–", text).replace(" us", " µs") if text else "–"
 
 
+def warmed(run):
+    """Returns a sentence about the servers whose JIT compilers still worked when rounds began."""
+    cold = [f"{each['server']} of {each['group']} ({each['jit_percent']:.0f} %)"
+            for each in run.get("warming", []) if not each["reached"]]
+    return f" Not warm, with the share of the JIT compilers: {', '.join(cold)}." if cold else ""
+
+
 def rounds(run):
     return (f" {run['starts']} start{'s' if run['starts'] > 1 else ''} of each server,"
             f" {run['rounds']} rounds in each, slices of {run['slice_ms']} ms.")
@@ -158,12 +165,13 @@ def rows_of(run):
         rows.append([row["name"], row["protocol"], number(row["connections"]),
                      number(row["per_s"]["median"]), latency(row, "p50_us"), latency(row, "p99_us"),
                      figures(row["cpu_us"], 2), number(row["user_us"], 2),
+                     number(row.get("jit_percent"), 1),
                      number(row["allocated_bytes"]["median"]),
                      number(row["resident_mib"]["median"]),
                      number(row["wire_bytes"]), number(row["packets"], 2),
                      figures(ratio, 2) if ratio else "1"])
     return table(["", "protocol", "connections", "per s", "p50 ms", "p99 ms", "CPU µs", "user part",
-                  "bytes allocated", "RSS MiB", "bytes sent", "packets",
+                  "JIT share, %", "bytes allocated", "RSS MiB", "bytes sent", "packets",
                   "CPU relative to the baseline"], rows)
 
 
@@ -207,10 +215,10 @@ def cost(run):
         return number(next(cpu for peer, cpu in theirs.items() if peer.startswith(name)))
 
     return "\n\n".join([
-        about(run, run["machine"], run["date"]) + rounds(run)
-        + " Server CPU per request, as the ratio of neighbouring slices: median (quartiles). A/A"
-        " is the same ratio of two equal servers in the same rounds. A difference from the budget"
-        " within that noise is *not established*.",
+        about(run, run["machine"], run["date"]) + rounds(run) + warmed(run)
+        + " Server CPU per request without the JIT compilers, as the ratio of neighbouring slices:"
+        " median (quartiles). A/A is the same ratio of two equal servers in the same rounds. A row"
+        " whose A/A is wider than its distance from the budget is *not established*.",
         table(["server CPU", "relative to raw Vert.x with the same bytes", "A/A", "budget",
                "verdict"], rows),
         f"A routed no-op took {number(ours['cpu_us']['median'], 1)} µs of CPU and had a p99 of"
@@ -237,8 +245,8 @@ def cost_summary(run):
             for row, name in SUMMARY.items() if row in measured]
     return "\n\n".join([
         "Ratio to raw Vert.x that returns the same bytes: server CPU per request, or time to"
-        " start; median (quartiles). Equal servers show the noise. A difference from the budget"
-        " within the noise is *not established*.",
+        " start; median (quartiles). Equal servers show the noise. A row with more noise than"
+        " distance from its budget is *not established*.",
         table(["`bash load-tests/run.sh`", "ratio", "equal servers", "budget", "verdict"], rows),
         f"Measured {run['date'][:10]}, commit {run['commit']}, on {machine['cores']} cores"
         f" ({machine['processor']}) shared with the client; the load average was"

@@ -9,24 +9,26 @@ import java.util.Optional;
 final class Budgets {
   private final Results results;
   private final Optional<StartUp.Ratios> starts;
+  private final List<Verdict> idle;
   private final JmhFigures jmh;
 
-  Budgets(Results results, Optional<StartUp.Ratios> starts, JmhFigures jmh) {
+  Budgets(Results results, Optional<StartUp.Ratios> starts, List<Verdict> idle, JmhFigures jmh) {
     this.results = results;
     this.starts = starts;
+    this.idle = idle;
     this.jmh = jmh;
   }
 
   /** Of Berth beside a raw server that returns the same bytes. */
   List<Verdict> all() {
     List<Verdict> all = new ArrayList<>();
-    all.add(ratio("no-op-1", "no-op, same loop, 64 connections", 1.10));
+    all.add(ratio("no-op-1", "no-op, same loop, 64 connections", 1.07));
     all.add(ratio("no-op-1-c1", "the same, 1 connection"));
-    all.add(ratio("no-op-1-c1024", "the same, 1 024 connections"));
+    all.add(ratio("no-op-1-c1024", "the same, 1 024 connections", 1.10));
     all.add(ratio("connections", "the same, 4 096 connections", 1.15));
-    all.add(ratio("http2", "the same, HTTP/2 without TLS, 8 connections of 8 requests"));
+    all.add(ratio("http2", "the same, HTTP/2 without TLS, 8 connections of 8 requests", 1.15));
     all.add(ratio("tls", "the same, HTTP/1.1 over TLS"));
-    all.add(ratio("http2-tls", "the same, HTTP/2 over TLS"));
+    all.add(ratio("http2-tls", "the same, HTTP/2 over TLS", 1.15));
     all.add(ratio("no-op-spread", "no-op, two event loops, a handler on each", 1.15));
     all.add(ratio("no-op-other", "no-op, two event loops, the handler on one", 1.35));
     all.add(ratio("messages-event-bus", "the same over the event bus, to direct messages"));
@@ -35,7 +37,9 @@ final class Budgets {
     all.add(ratio("split", "the same, to a route that is not split"));
     all.add(ratio("echo", "echo of 1 KiB, two event loops, 64 connections"));
     all.add(ratio("echo-c1", "the same, 1 connection"));
-    all.add(ratio("composition", "a call in a request, to raw without a call", 1.15));
+    all.add(ratio("quickstart-echo", "/echo of conf/quickstart.yaml, 64 B, two event loops", 1.10));
+    all.add(ratio("digits", "/classify there, 64 numbers as JSON, to its /echo of them"));
+    all.add(ratio("composition", "a call in a request, to raw without a call", 1.10));
     all.add(ratio("choose", "choose + dispatch, to a plain call, 64 connections", 1.05));
     all.add(more("choose", "the same, difference in CPU time", 5));
     all.add(ratio("choose-c1", "the same, 1 connection"));
@@ -43,10 +47,15 @@ final class Budgets {
     all.add(ratio("tick", "100 events in one tick, to raw with one joined chunk", 1.3));
     all.add(ratio("hop", "100 events, each flushed separately", 1.05));
     all.add(ratio("large", "a whole body of 1 MiB, 16 connections", 1.2));
+    all.add(ratio("upload", "1 MiB in, to a handler of whole bodies, 16 connections", 1.2));
+    all.add(ratio("upload-streamed", "the same, to a handler of streamed bodies", 1.2));
     all.add(ratio("refused", "a 503 at a full queue, to a 200", 1.0));
     all.add(ratio("unknown", "a 404, to a 200"));
     all.add(ratio("explained", "each request explained, to requests without explain"));
+    all.add(ratio("remote", "no-op of another node, both nodes, 64 connections"));
+    all.add(ratio("remote-c1", "the same, 1 connection"));
     all.add(start());
+    all.addAll(idle);
     all.add(jmh.decisions());
     all.add(
         new Verdict(

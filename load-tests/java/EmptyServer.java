@@ -127,6 +127,11 @@ final class EmptyServer implements AutoCloseable {
     return send(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)));
   }
 
+  /** The answer of the admin port to one request. */
+  HttpResponse<String> admin(String path) throws IOException, InterruptedException {
+    return expect(200, HttpRequest.newBuilder(admin.resolve(path)));
+  }
+
   private HttpResponse<String> expect(int status, HttpRequest.Builder request)
       throws IOException, InterruptedException {
     HttpResponse<String> answer = send(request);

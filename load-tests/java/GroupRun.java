@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 
 /** Starts the servers of a group, warms them, checks that they answer the same, and measures. */
 final class GroupRun {
@@ -24,10 +25,6 @@ final class GroupRun {
   /** That a deployment takes before it refuses one. */
   private static final int MAX_HELD = 16;
 
-  private static final int WARM_UP_STEPS = 4;
-  private static final int WARM_UP_ANSWERS = 20_000;
-  private static final int LONGEST_WARM_UP = 4;
-
   private final Group group;
   private final Plan plan;
   private final Servers servers;
@@ -36,7 +33,6 @@ final class GroupRun {
   private final SliceClient client;
   private final Progress progress;
   private final Map<String, Server> up = new HashMap<>();
-  private final Set<String> warm = new HashSet<>();
   private final List<Socket> held = new ArrayList<>();
 
   /**
@@ -62,22 +58,22 @@ final class GroupRun {
   /** All rows in all rounds of one start; the servers are ended in any case. */
   void run(Results results) throws IOException, InterruptedException {
     try {
-      // Those of Berth first: a raw one plays back what a warm one answers, with an id of its
-      // request that has grown to the length it keeps.
+      // Those of Berth first: a raw one plays back what one of them answers.
       for (ServerSpec spec : group.servers()) {
         if (spec instanceof ServerSpec.Berth berth) {
           Servers of = berth.before() ? before.orElseThrow() : servers;
           up.put(spec.key(), of.berth(spec.key(), berth.configuration()));
           fill(up.get(spec.key()));
-          warm(spec.key());
+        } else if (spec instanceof ServerSpec.Started started) {
+          up.put(spec.key(), started.start().with(servers));
         }
       }
       for (ServerSpec spec : group.servers()) {
         if (spec instanceof ServerSpec.Raw raw) {
           up.put(spec.key(), raw(raw));
-          warm(spec.key());
         }
       }
+      warm(results);
       for (List<Row> heat : group.heats()) {
         check(heat);
         rounds(heat, results);
@@ -142,29 +138,76 @@ final class GroupRun {
     return servers.raw(raw.key(), raw.certificate(), arguments);
   }
 
-  /** What a server is asked, by the first row that asks it. */
-  private void warm(String server) throws IOException, InterruptedException {
-    for (Row row : group.rows()) {
-      if (row.server().equals(server) && warm.add(Plan.toWarm(row))) {
-        try (Connections connections = client.open(up.get(server), row)) {
-          warm(connections);
-        } catch (IOException failed) {
-          throw new IOException(row.name() + ", warming: " + failed.getMessage(), failed);
-        }
-      }
+  /**
+   * A path of a server to warm: the server, what it is asked, and the share of the JIT compilers in
+   * the last slice.
+   */
+  private static final class Warmed {
+    final Row row;
+    final Connections connections;
+    double share = 1;
+    double seconds;
+
+    Warmed(Row row, Connections connections) {
+      this.row = row;
+      this.connections = connections;
     }
-    progress.tell(group.name() + ": warm: " + server);
   }
 
-  /** For a time, and on a busy machine for longer: what counts for the compilers is how often. */
-  private void warm(Connections connections) throws IOException, InterruptedException {
-    int answers = 0;
-    int steps = 0;
-    while (steps < WARM_UP_STEPS
-        || answers < WARM_UP_ANSWERS && steps < LONGEST_WARM_UP * WARM_UP_STEPS) {
-      answers += connections.ask(plan.warmUpMillis() / WARM_UP_STEPS).answers();
-      steps++;
+  /**
+   * Sends short slices of requests to each path of each server in turn, until the JIT compilers
+   * have little to do in one. Between two of its slices the compilers of a server work.
+   */
+  private void warm(Results results) throws IOException, InterruptedException {
+    List<Warmed> all = new ArrayList<>();
+    Set<String> distinct = new HashSet<>();
+    long begun = System.nanoTime();
+    try {
+      for (Row row : group.rows()) {
+        if (distinct.add(Plan.toWarm(row))) {
+          all.add(new Warmed(row, client.open(up.get(row.server()), row)));
+        }
+      }
+      List<Warmed> left = new ArrayList<>(all);
+      double seconds = 0;
+      for (int round = 0; !left.isEmpty() && seconds < plan.warmUpLimit(group); round++) {
+        for (Warmed path : left) {
+          warm(path);
+        }
+        seconds = (System.nanoTime() - begun) / 1e9;
+        for (Warmed path : left) {
+          path.seconds = seconds;
+        }
+        if (round >= Plan.LEAST_WARM_UPS - 1) {
+          left.removeIf(path -> path.share < Plan.WARM);
+        }
+        TimeUnit.MILLISECONDS.sleep(left.isEmpty() ? 0 : plan.warmUpMillis());
+      }
+    } finally {
+      all.forEach(path -> path.connections.close());
     }
+    for (ServerSpec spec : group.servers()) {
+      List<Warmed> own = all.stream().filter(path -> path.row.server().equals(spec.key())).toList();
+      double share = own.stream().mapToDouble(path -> path.share).max().orElse(0);
+      double took = own.stream().mapToDouble(path -> path.seconds).max().orElse(0);
+      boolean reached = share < Plan.WARM;
+      results.add(new Results.Warming(group.name(), spec.key(), took, 100 * share, reached));
+      progress.tell(
+          "%s: %s after %.0f s: %s, JIT %.1f %%"
+              .formatted(
+                  group.name(), reached ? "warm" : "NOT WARM", took, spec.key(), 100 * share));
+    }
+  }
+
+  private void warm(Warmed path) throws IOException, InterruptedException {
+    List<Process> processes = up.get(path.row.server()).processes();
+    CpuTime before = CpuTime.of(processes);
+    try {
+      path.connections.ask(plan.warmUpMillis());
+    } catch (IOException failed) {
+      throw new IOException(path.row.name() + ", warming: " + failed.getMessage(), failed);
+    }
+    path.share = CpuTime.of(processes).compilerShareSince(before);
   }
 
   /** An answer that differs in more than its framing would make the comparison unfair. */

@@ -2,13 +2,23 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** What is measured. */
 final class Groups {
   /** What a quick run does not do. */
   static final String LEFT_OUT =
       "TLS; calls without HTTP; c=1 of choose + dispatch; vertx-web; messages over the event bus;"
-          + " Vert.x's own meters; a split of one way";
+          + " Vert.x's own meters; a split of one way; the quickstart; another node; idle (--only"
+          + " of such a group measures it)";
+
+  /** Groups that a quick run leaves out unless it names them, and that a full run starts once. */
+  static final Set<String> SECONDARY =
+      Set.of("tls", "messages", "vertx-metrics", "traffic", "quickstart", "remote");
+
+  private static final int UPLOAD_BYTES = 1 << 20;
 
   /** Marks the ids of rows of the jar that is compared with, and of its second server. */
   private static final String BEFORE = "before-";
@@ -32,23 +42,27 @@ final class Groups {
   /** Berth beside a raw server, and beside itself. */
   List<Group> ofThisJar() {
     List<Group> all = new ArrayList<>(besideRaw());
-    if (!quick) {
-      all.add(messages()); // not of a jar before, which may not know the keys
-      all.add(vertxMetrics());
-      all.add(traffic());
-    }
+    all.add(quickstart()); // its examples need not run with a jar before
+    all.add(remote());
+    all.add(messages()); // a jar before may not know the keys
+    all.add(vertxMetrics());
+    all.add(traffic());
     return all;
   }
 
   /** Berth beside a raw server. */
   private List<Group> besideRaw() {
-    List<Group> all =
-        new ArrayList<>(
-            List.of(oneLoop(), twoLoops(), echo(), calls(), streams(), large(), refusals()));
-    if (!quick) {
-      all.add(tls());
-    }
-    return all;
+    return List.of(
+        oneLoop(),
+        twoLoops(),
+        echo(),
+        calls(),
+        streams(),
+        large(),
+        upload("upload", "whole"),
+        upload("upload-streamed", "streamed"),
+        refusals(),
+        tls());
   }
 
   /** Each row of Berth beside the same of another jar, which is there twice. */
@@ -338,6 +352,72 @@ final class Groups {
             1,
             ROOT),
         List.of(besideRaw(Row.of("large", "Berth, 1 MiB", "berth", ROOT, 16))),
+        "");
+  }
+
+  /** The name is that of the row and the raw server's kind too. */
+  private static Group upload(String name, String how) {
+    Ask ask = Ask.post("/", "0123456789abcdef".repeat(UPLOAD_BYTES / 16));
+    return new Group(
+        name,
+        "a body of 1 MiB comes in, " + how + ", one event loop",
+        "request",
+        besideRaw(
+            berth("berth", Configuration.noOp(1, "single").of("Uploads:" + how, "{}", "upload")),
+            name,
+            1,
+            ask),
+        List.of(besideRaw(Row.of(name, "Berth, 1 MiB in, " + how, "berth", ask, 16))),
+        "");
+  }
+
+  /** The process that {@code berth run conf/quickstart.yaml} starts. */
+  private Group quickstart() {
+    Ask echo = Ask.post("/echo", "0123456789abcdef".repeat(4));
+    // One picture of 8 x 8 shades from 0 to 16.
+    String pixels =
+        IntStream.range(0, 64)
+            .mapToObj(i -> String.valueOf(i * 7 % 17))
+            .collect(Collectors.joining(", ", "[", "]"));
+    Row sent =
+        Row.of(
+            "picture-echo", "Berth, /echo of 64 numbers", "berth", Ask.post("/echo", pixels), 64);
+    return new Group(
+        "quickstart",
+        "conf/quickstart.yaml, two event loops",
+        "request",
+        besideRaw(
+            new ServerSpec.Started("berth", servers -> servers.quickstart("quickstart")),
+            "echo",
+            2,
+            echo),
+        List.of(
+            besideRaw(Row.of("quickstart-echo", "Berth, /echo of 64 bytes", "berth", echo, 64)),
+            List.of(
+                sent,
+                Row.of(
+                        "digits",
+                        "Berth, /classify of 64 numbers",
+                        "berth",
+                        Ask.post("/classify", pixels).with("Content-Type: application/json"),
+                        64)
+                    .against(sent.id(), sent.id() + AGAIN),
+                sent.of(sent.id() + AGAIN, sent.name() + " again (A/A)", "berth")
+                    .against(sent.id()))),
+        "");
+  }
+
+  /** The CPU time of Berth's rows is that of both nodes. */
+  private Group remote() {
+    return new Group(
+        "remote",
+        "a no-op that one node asks of another, one event loop each",
+        "request",
+        besideRaw(
+            new ServerSpec.Started("berth", servers -> servers.remote("remote")), "reply", 1, ROOT),
+        List.of(
+            besideRaw(Row.of("remote", "Berth no-op, of another node", "berth", ROOT, 64)),
+            besideRaw(Row.of("remote-c1", "Berth no-op, of another node", "berth", ROOT, 1))),
         "");
   }
 

@@ -18,9 +18,13 @@ import java.util.stream.Collectors;
  * --only=GROUP,...}, {@code --starts=N}, {@code --rounds=N}, {@code --slice=MILLISECONDS}, {@code
  * --before=JAR}. Exit code 1 when an answer was wrong, a budget is missed or a row is worse, 2 for
  * wrong arguments.
+ *
+ * <p>A quick run leaves out the groups of {@link Groups#SECONDARY} unless {@code --only} names
+ * them; a full run measures them in its first start only.
  */
 public final class LoadTests {
   private static final String START = "start";
+  private static final String IDLE = "idle";
   private static final Path QUICKSTART = Path.of("conf/quickstart.yaml");
 
   private final Path jar;
@@ -92,7 +96,8 @@ public final class LoadTests {
     Groups all = new Groups(work, quick);
     List<Group> groups = chosen(before.isPresent() ? all.besideBefore() : all.ofThisJar());
     int starts = only.isEmpty() || only.contains(START) ? quick ? 3 : 7 : 0;
-    double planned = plan.seconds(groups) + 3.0 * starts;
+    boolean idle = before.isEmpty() && (only.isEmpty() ? !quick : only.contains(IDLE));
+    double planned = plan.seconds(groups) + 3.0 * starts + (idle ? Idle.seconds(quick) : 0);
     Progress progress = new Progress(planned);
     Machine machine = Machine.here(commit);
     System.out.println(machine.text());
@@ -106,11 +111,15 @@ public final class LoadTests {
     Results results = new Results();
     List<String> failures = new ArrayList<>();
     Optional<StartUp.Ratios> startRatios = Optional.empty();
+    List<Verdict> idleVerdicts = List.of();
     Optional<Servers> others = before.map(other -> new Servers(other, work.resolve("before")));
     try (Servers servers = new Servers(jar, work);
         SliceClient client = new SliceClient()) {
       for (int start = 0; start < plan.starts(); start++) {
         for (Group group : groups) {
+          if (start > 0 && Groups.SECONDARY.contains(group.name())) {
+            continue;
+          }
           try {
             new GroupRun(group, plan, servers, others, work, client, progress).run(results);
           } catch (IOException failed) {
@@ -128,8 +137,17 @@ public final class LoadTests {
           failures.add(START + ": " + failed.getMessage());
         }
       }
+      if (idle) {
+        try {
+          idleVerdicts = new Idle(servers, jar, work, quick, progress).verdicts();
+        } catch (IOException failed) {
+          servers.checkNotEnded();
+          failures.add(IDLE + ": " + failed.getMessage());
+        }
+      }
     }
-    Budgets budgets = new Budgets(results, startRatios, new JmhFigures(Path.of("target/jmh.json")));
+    Budgets budgets =
+        new Budgets(results, startRatios, idleVerdicts, new JmhFigures(Path.of("target/jmh.json")));
     List<Verdict> verdicts =
         (before.isPresent() ? budgets.changes(groups) : budgets.all())
             .stream().filter(one -> only.isEmpty() || one.value().isPresent()).toList();
@@ -158,14 +176,18 @@ public final class LoadTests {
   private List<Group> chosen(List<Group> all) {
     List<String> names =
         new ArrayList<>(all.stream().map(Group::name).collect(Collectors.toList()));
-    names.add(START);
+    names.addAll(List.of(START, IDLE));
     for (String name : only) {
       if (!names.contains(name)) {
         throw new IllegalArgumentException("--only=" + name + " (expected: of " + names + ")");
       }
     }
     return all.stream()
-        .filter(group -> only.isEmpty() || only.contains(group.name()))
+        .filter(
+            group ->
+                only.isEmpty()
+                    ? !quick || !Groups.SECONDARY.contains(group.name())
+                    : only.contains(group.name()))
         .collect(Collectors.toList());
   }
 

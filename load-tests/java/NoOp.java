@@ -27,6 +27,15 @@ public final class NoOp {
         Deployment.of("no-op", replica -> handler).withMaxOngoingRequests(10_000));
   }
 
+  /** Answers with the id of its process. */
+  public static Application process() {
+    Buffer body = Buffer.buffer("%-32d".formatted(ProcessHandle.current().pid()));
+    AsyncHandler handler =
+        (request, context) -> Future.succeededFuture(Response.of(200, "text/plain", body));
+    return Application.of(
+        Deployment.of("no-op", replica -> handler).withMaxOngoingRequests(10_000));
+  }
+
   /** Answers with the body of the request. */
   public static Application echo() {
     AsyncHandler handler =

@@ -126,7 +126,7 @@ public final class OpenLoopCheck {
         ours = new Seen(run.achieved(), run.millis(50), run.millis(99));
       }
     }
-    Thread stopping = new Thread(() -> stopFor(server.process().pid()));
+    Thread stopping = new Thread(() -> stopFor(server.processes().get(0).pid()));
     stopping.start();
     Wrk.Load wrk = Wrk.run(server.uri("/"), 64, (int) STALLED_RUN_SECONDS);
     stopping.join();
@@ -144,7 +144,7 @@ public final class OpenLoopCheck {
 
   private static PacedRun stalled(Server server, double rate) throws Exception {
     try (PacedClient client = client(server, 64)) {
-      Thread stopping = new Thread(() -> stopFor(server.process().pid()));
+      Thread stopping = new Thread(() -> stopFor(server.processes().get(0).pid()));
       stopping.start();
       PacedRun run =
           OpenLoop.measure(client, server.uri("/"), Pace.constant(rate), 0, STALLED_RUN_SECONDS);

@@ -1,10 +1,6 @@
 import java.io.IOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.HashMap;
-import java.util.Map;
 
 /** What the kernel says of processes and of the machine, from {@code /proc}. */
 final class ProcessFigures {
@@ -22,34 +18,6 @@ final class ProcessFigures {
   /** User time alone: of a short time it says little, of the sum of many what is right. */
   static long userMicros(long pid) throws IOException {
     return Long.parseLong(stat(pid)[11]) * MICROS_PER_TICK;
-  }
-
-  /** What each thread of a process has run so far, in nanoseconds, by its id. */
-  static Map<String, Long> threadNanos(long pid) throws IOException {
-    Map<String, Long> nanos = new HashMap<>();
-    try (DirectoryStream<Path> tasks =
-        Files.newDirectoryStream(Path.of("/proc/" + pid + "/task"))) {
-      for (Path task : tasks) {
-        try {
-          String figures = Files.readString(task.resolve("schedstat"));
-          nanos.put(
-              task.getFileName().toString(),
-              Long.parseLong(figures.substring(0, figures.indexOf(' '))));
-        } catch (NoSuchFileException ended) {
-          // Between the list and this look.
-        }
-      }
-    }
-    return nanos;
-  }
-
-  /** Between two looks, of the threads that are alive at the second. */
-  static long nanosBetween(Map<String, Long> before, Map<String, Long> after) {
-    long nanos = 0;
-    for (Map.Entry<String, Long> thread : after.entrySet()) {
-      nanos += thread.getValue() - before.getOrDefault(thread.getKey(), 0L);
-    }
-    return nanos;
   }
 
   /** What all processors did so far but idle and wait, in microseconds; what was stolen counts. */

@@ -2,6 +2,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.function.ToDoubleFunction;
 
@@ -58,6 +59,18 @@ final class Report {
       Table table = aimTable();
       text.append(markdown ? table.markdown() : table.text()).append('\n');
     }
+    for (Results.Warming warming : results.warmings()) {
+      if (!warming.reached()) {
+        text.append(
+            String.format(
+                Locale.ROOT,
+                "%s: %s was not warm: its JIT compilers took %.1f %% after %.0f s.%n",
+                warming.group(),
+                warming.server(),
+                warming.compilerPercent(),
+                warming.seconds()));
+      }
+    }
     double others = others();
     if (others > 0.2) {
       text.append("Others used up to ")
@@ -84,6 +97,7 @@ final class Report {
             "p99 ms",
             "CPU us",
             "user",
+            "JIT %",
             "alloc B",
             "RSS MiB",
             "bytes",
@@ -103,6 +117,7 @@ final class Report {
       cells.add(Spread.number(figure(id, Sample::p99Micros).median() / 1e3, 2));
       cells.add(figure(id, Sample::cpuMicros).text(2));
       cells.add(Spread.number(results.userMicros(id), 2));
+      cells.add(Spread.number(results.compilerPercent(id), 1));
       cells.add(figure(id, Sample::allocatedBytes).middle(0));
       cells.add(figure(id, Sample::residentMib).middle(0));
       cells.add(Spread.number(results.mean(id, Sample::wireBytes), 0));
@@ -171,9 +186,24 @@ final class Report {
     }
     return new JsonObject()
         .put("rows", rows)
+        .put("warming", warming())
         .put("budgets", verdicts(verdicts))
         .put("aims", verdicts(aims))
         .put("failures", new JsonArray(new ArrayList<>(failures)));
+  }
+
+  private JsonArray warming() {
+    JsonArray all = new JsonArray();
+    for (Results.Warming warming : results.warmings()) {
+      all.add(
+          new JsonObject()
+              .put("group", warming.group())
+              .put("server", warming.server())
+              .put("seconds", Spread.rounded(warming.seconds()))
+              .put("jit_percent", Spread.rounded(warming.compilerPercent()))
+              .put("reached", warming.reached()));
+    }
+    return all;
   }
 
   private JsonObject json(Group group, Row row) {
@@ -192,6 +222,7 @@ final class Report {
             .put("p99_us", figure(id, Sample::p99Micros).json())
             .put("cpu_us", figure(id, Sample::cpuMicros).json())
             .put("user_us", Spread.rounded(results.userMicros(id)))
+            .put("jit_percent", Spread.rounded(results.compilerPercent(id)))
             .put("allocated_bytes", figure(id, Sample::allocatedBytes).json())
             .put("resident_mib", figure(id, Sample::residentMib).json())
             .put("wire_bytes", Spread.rounded(results.mean(id, Sample::wireBytes)))

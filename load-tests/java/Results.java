@@ -9,6 +9,24 @@ import java.util.function.ToDoubleFunction;
 final class Results {
   private final Map<String, List<Sample>> samples = new LinkedHashMap<>();
   private final Map<String, Row> rows = new LinkedHashMap<>();
+  private final List<Warming> warmings = new ArrayList<>();
+
+  /**
+   * The end of the warming of one server.
+   *
+   * @param compilerPercent largest share of the JIT compilers in the last slice of a path
+   * @param reached whether that is below the limit
+   */
+  record Warming(
+      String group, String server, double seconds, double compilerPercent, boolean reached) {}
+
+  void add(Warming warming) {
+    warmings.add(warming);
+  }
+
+  List<Warming> warmings() {
+    return warmings;
+  }
 
   void add(Row row, Sample sample) {
     rows.put(row.id(), row);
@@ -45,8 +63,16 @@ final class Results {
 
   /** Of the median of a row's CPU time, what was spent outside of the kernel. */
   double userMicros(String id) {
-    double share = mean(id, Sample::userMicros) / mean(id, Sample::cpuMicros);
+    double share =
+        mean(id, Sample::userMicros)
+            / (mean(id, Sample::cpuMicros) + mean(id, Sample::compilerMicros));
     return share * spread(id, Sample::cpuMicros).orElseThrow().median();
+  }
+
+  /** Share of the JIT compilers in the run time of all threads of the server, in percent. */
+  double compilerPercent(String id) {
+    double compiling = mean(id, Sample::compilerMicros);
+    return 100 * compiling / (compiling + mean(id, Sample::cpuMicros));
   }
 
   /** Round by round, so that what slows a whole round slows both sides. */

@@ -1,5 +1,4 @@
 import java.io.IOException;
-import java.util.Map;
 
 /**
  * One row's slice of one round.
@@ -7,8 +6,9 @@ import java.util.Map;
  * @param perSecond operations a second: requests, unless the row says that one request holds more
  * @param p50Micros of requests
  * @param p99Micros of requests
- * @param cpuMicros of the server's process, per operation
- * @param userMicros of it outside of the kernel; of one slice hardly a figure, of many a mean
+ * @param cpuMicros of the server's threads but the JIT compilers', per operation
+ * @param compilerMicros of the JIT compilers' threads, per operation
+ * @param userMicros of both outside of the kernel; of one slice hardly a figure, of many a mean
  * @param allocatedBytes by the server's threads, per operation
  * @param residentMib of the server's process, at the end
  * @param wireBytes that the client received, per request
@@ -21,6 +21,7 @@ record Sample(
     double p50Micros,
     double p99Micros,
     double cpuMicros,
+    double compilerMicros,
     double userMicros,
     double allocatedBytes,
     double residentMib,
@@ -31,21 +32,22 @@ record Sample(
   static Sample of(Row row, Server server, Connections connections, long millis)
       throws IOException, InterruptedException {
     long client = ProcessHandle.current().pid();
-    long pid = server.process().pid();
     long allocated = server.allocatedBytes();
     Connections.Received received = connections.received();
     long machine = ProcessFigures.machineCpuMicros();
     long own = ProcessFigures.cpuMicros(client);
-    long user = ProcessFigures.userMicros(pid);
+    long user = server.userMicros();
     long begun = System.nanoTime();
-    Map<String, Long> threads = ProcessFigures.threadNanos(pid);
+    CpuTime before = CpuTime.of(server.processes());
     Slice slice = connections.ask(millis);
-    double cpu = ProcessFigures.nanosBetween(threads, ProcessFigures.threadNanos(pid)) / 1e3;
+    CpuTime after = CpuTime.of(server.processes());
+    double cpu = after.microsSince(before);
+    double compiling = after.compilerMicrosSince(before);
     double took = (System.nanoTime() - begun) / 1e3;
-    user = ProcessFigures.userMicros(pid) - user;
+    user = server.userMicros() - user;
     own = ProcessFigures.cpuMicros(client) - own;
     machine = ProcessFigures.machineCpuMicros() - machine;
-    Connections.Received after = connections.received();
+    Connections.Received all = connections.received();
     allocated = server.allocatedBytes() - allocated;
     double requests = slice.answers();
     double operations = requests * row.operations();
@@ -54,11 +56,12 @@ record Sample(
         slice.micros(0.50),
         slice.micros(0.99),
         cpu / operations,
+        compiling / operations,
         user / operations,
         allocated / operations,
         server.residentKib() / 1024.0,
-        (after.bytes() - received.bytes()) / requests,
-        (after.packets() - received.packets()) / requests,
-        (machine - cpu - own) / took);
+        (all.bytes() - received.bytes()) / requests,
+        (all.packets() - received.packets()) / requests,
+        (machine - cpu - compiling - own) / took);
   }
 }

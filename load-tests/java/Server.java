@@ -13,17 +13,28 @@ import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.security.cert.CertificateFactory;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * A server that runs, in its own process.
+ * A server that runs, in its own process, or in several whose costs are added up.
  *
- * @param probePort where {@link Probe} answers in it
+ * @param processes the first is the one that is asked
+ * @param port where the first answers
+ * @param adminPort of the first; 0 of a raw server
+ * @param probePorts where {@link Probe} answers in each
  * @param certificate of a server that speaks TLS
  */
-record Server(String name, Process process, int port, int probePort, Optional<Path> certificate) {
+record Server(
+    String name,
+    List<Process> processes,
+    int port,
+    int adminPort,
+    List<Integer> probePorts,
+    Optional<Path> certificate) {
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
 
   URI uri(String path) {
@@ -32,15 +43,42 @@ record Server(String name, Process process, int port, int probePort, Optional<Pa
 
   /** By all its threads that are alive, since its start. */
   long allocatedBytes() throws IOException {
-    try (Socket probe = new Socket(InetAddress.getLoopbackAddress(), probePort)) {
-      probe.setSoTimeout((int) ANSWER_TIMEOUT.toMillis());
-      byte[] answer = probe.getInputStream().readAllBytes();
-      return Long.parseLong(new String(answer, StandardCharsets.US_ASCII).split(" ")[0]);
+    long bytes = 0;
+    for (int port : probePorts) {
+      try (Socket probe = new Socket(InetAddress.getLoopbackAddress(), port)) {
+        probe.setSoTimeout((int) ANSWER_TIMEOUT.toMillis());
+        byte[] answer = probe.getInputStream().readAllBytes();
+        bytes += Long.parseLong(new String(answer, StandardCharsets.US_ASCII).split(" ")[0]);
+      }
     }
+    return bytes;
   }
 
   long residentKib() throws IOException {
-    return ProcessFigures.residentKib(process.pid());
+    long kib = 0;
+    for (Process process : processes) {
+      kib += ProcessFigures.residentKib(process.pid());
+    }
+    return kib;
+  }
+
+  long userMicros() throws IOException {
+    long micros = 0;
+    for (Process process : processes) {
+      micros += ProcessFigures.userMicros(process.pid());
+    }
+    return micros;
+  }
+
+  /** The same server with the costs of another added to its own. */
+  Server with(Server other) {
+    return new Server(
+        name,
+        Stream.of(processes, other.processes).flatMap(List::stream).toList(),
+        port,
+        adminPort,
+        Stream.of(probePorts, other.probePorts).flatMap(List::stream).toList(),
+        certificate);
   }
 
   /** One answer, over HTTP/1.1 on a connection of its own. */

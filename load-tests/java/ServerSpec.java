@@ -1,3 +1,4 @@
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -11,6 +12,14 @@ sealed interface ServerSpec {
    * @param before of the jar that this one is compared with
    */
   record Berth(String key, Configuration configuration, boolean before) implements ServerSpec {}
+
+  /** Berth that is started in a way of its own: a file as it stands, or several nodes. */
+  record Started(String key, Start start) implements ServerSpec {}
+
+  /** Starts one server and returns it when it serves. */
+  interface Start {
+    Server with(Servers servers) throws IOException, InterruptedException;
+  }
 
   /**
    * {@link RawServer}.

@@ -156,7 +156,8 @@ final class StartUp {
     return line.toByteArray();
   }
 
-  private static int freePort() throws IOException {
+  /** A port of the loopback that is free now. */
+  static int freePort() throws IOException {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();
     }

@@ -6,7 +6,7 @@ import java.util.Optional;
 
 /**
  * Keeps connections to several servers open, and asks one of them for a slice: arguments {@code
- * PORT/PATH …}, 64 connections to each; a line {@code INDEX MILLIS} is answered with how many
+ * PORT/PATH[*CONNECTIONS] …}, 64 connections to each without another number; a line {@code INDEX MILLIS} is answered with how many
  * answers came, and p50 and p99 in microseconds.
  */
 public final class Asking {
@@ -19,11 +19,12 @@ public final class Asking {
       List<Connections> open = new ArrayList<>();
       for (String each : args) {
         int port = Integer.parseInt(each.substring(0, each.indexOf('/')));
-        Ask ask = Ask.get(each.substring(each.indexOf('/')));
+        String[] path = each.substring(each.indexOf('/')).split("\\*");
+        int connections = path.length > 1 ? Integer.parseInt(path[1]) : CONNECTIONS;
         open.add(
             client.open(
-                new Server(each, null, port, 0, Optional.empty()),
-                Row.of(each, each, each, ask, CONNECTIONS)));
+                new Server(each, List.of(), port, 0, List.of(), Optional.empty()),
+                Row.of(each, each, each, Ask.get(path[0]), connections)));
       }
       BufferedReader orders = new BufferedReader(new InputStreamReader(System.in));
       for (String line = orders.readLine(); line != null; line = orders.readLine()) {
