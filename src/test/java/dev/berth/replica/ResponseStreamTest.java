@@ -257,7 +257,7 @@ class ResponseStreamTest {
   }
 
   @Test
-  void whatCreditDoesNotCoverCompletesWhenItIsSent() {
+  void writesBeyondTheCreditCompleteWhenTheyAreSent() {
     Replica replica = open(3);
     Future<Void> covered = handler.writer.write("abc");
     Future<Void> waiting = handler.writer.write("d");
