@@ -62,8 +62,7 @@ final class AdminConnections {
   void start(Vertx vertx, Meters meters, String series) {
     vertx.setPeriodic(
         limits.headMs / SWEEPS, sweep -> List.copyOf(silent).forEach(AdminConnection::sweep));
-    meters.addGauge(series + "_connections", () -> connections);
-    meters.addGauge(series + "_connections_limit", limits::connections);
+    meters.add(into -> into.gauge(series + "_connections", connections, limits.connections()));
     meters.addCounter(series + "_connections_ended", ended::sum);
   }
 

@@ -78,10 +78,9 @@ public final class ExplainRing implements ExplanationConsumer {
 
   /** Registers the metrics. */
   public void show(Meters meters) {
+    long most = ring.length();
     meters.addCounter("berth_explained_requests", recorded::get);
-    meters.addCounter(
-        "berth_explanations_dropped", () -> Math.max(0, recorded.get() - ring.length()));
-    meters.addGauge("berth_explanations", () -> Math.min(ring.length(), recorded.get()));
-    meters.addGauge("berth_explanations_limit", ring::length);
+    meters.addCounter("berth_explanations_dropped", () -> Math.max(0, recorded.get() - most));
+    meters.add(into -> into.gauge("berth_explanations", Math.min(most, recorded.get()), most));
   }
 }

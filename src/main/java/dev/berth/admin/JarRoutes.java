@@ -68,8 +68,7 @@ public final class JarRoutes implements AdminRoutes {
 
   /** Registers the metrics. */
   public void show(Meters meters) {
-    meters.addGauge("berth_jar_uploads", () -> uploads);
-    meters.addGauge("berth_jar_uploads_limit", () -> MAX_UPLOADS);
+    meters.add(into -> into.gauge("berth_jar_uploads", uploads, MAX_UPLOADS));
   }
 
   @Override

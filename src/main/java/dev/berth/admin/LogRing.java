@@ -153,10 +153,8 @@ public final class LogRing {
 
   /** Registers the metrics. */
   public void show(Meters meters) {
-    meters.addGauge("berth_log_lines", () -> lines);
-    meters.addGauge("berth_log_lines_limit", () -> maxLines);
-    meters.addGauge("berth_log_bytes", () -> bytes);
-    meters.addGauge("berth_log_bytes_limit", () -> maxBytes);
+    meters.add(into -> into.gauge("berth_log_lines", lines, maxLines));
+    meters.add(into -> into.gauge("berth_log_bytes", bytes, maxBytes));
     meters.addCounter("berth_log_lines_dropped", () -> dropped);
   }
 

@@ -53,8 +53,7 @@ public final class RequestBodyReader {
 
   /** Registers the metrics. */
   public void show(Meters meters) {
-    meters.addGauge("berth_admin_body_bytes", () -> totalBytes);
-    meters.addGauge("berth_admin_body_bytes_limit", () -> maxTotalBytes);
+    meters.add(into -> into.gauge("berth_admin_body_bytes", totalBytes, maxTotalBytes));
   }
 
   /** A whole body. Its receiver must release it once. */

@@ -276,7 +276,7 @@ public final class Ingress {
     }
     return routes.routes().values().stream()
             .map(IngressRoute::router)
-            .allMatch(router -> router == null || router.hasRoutableReplica())
+            .allMatch(router -> router == null || !router.routable().isEmpty())
         ? null
         : "No replicas are available yet.";
   }

@@ -9,10 +9,10 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
- * Latency histogram with Ray Serve's buckets. One thread writes, and any thread reads. A write
- * costs two plain reads and two ordered writes, without locks or allocation. A reader may briefly
- * see a bucket without its part of the sum. Several loops form one histogram: readers add up their
- * buckets.
+ * Latency histogram with Ray Serve's buckets. One thread writes at a time, and any thread reads. A
+ * write costs two plain reads and two ordered writes, without locks or allocation. A reader may
+ * briefly see a bucket without its part of the sum. Several loops form one histogram: readers add
+ * up their buckets.
  *
  * <p>Source: the bucket bounds are Ray Serve's {@code DEFAULT_LATENCY_BUCKET_MS}.
  */

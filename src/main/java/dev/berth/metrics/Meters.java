@@ -119,20 +119,13 @@ public final class Meters {
   }
 
   /** Adds a counter of this instance. Each scrape reads it; its value never decreases. */
-  public MeterRegistration addCounter(
-      String name, DoubleSupplier value, String... labelNamesAndValues) {
-    return add(into -> into.with(labelNamesAndValues).counter(name, value.getAsDouble()));
+  public MeterRegistration addCounter(String name, DoubleSupplier value) {
+    return add(into -> into.counter(name, value.getAsDouble()));
   }
 
-  /** Adds a gauge of this instance. Each scrape reads it. */
-  public MeterRegistration addGauge(
-      String name, DoubleSupplier value, String... labelNamesAndValues) {
-    return add(into -> into.with(labelNamesAndValues).gauge(name, value.getAsDouble()));
-  }
-
-  /** Adds a gauge like {@link #addGauge}, labelled with the instance's name and address. */
+  /** Adds a gauge, labelled with the instance's name and address. Each scrape reads it. */
   public MeterRegistration addNodeGauge(String name, DoubleSupplier value) {
-    return addGauge(name, value, nodeLabels);
+    return add(into -> into.with(nodeLabels).gauge(name, value.getAsDouble()));
   }
 
   private MetricSnapshots collect() {

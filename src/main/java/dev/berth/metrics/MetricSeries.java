@@ -2,6 +2,7 @@ package dev.berth.metrics;
 
 import dev.berth.metrics.MetricFamilies.MetricKind;
 import io.prometheus.metrics.model.snapshots.Labels;
+import java.util.Arrays;
 import java.util.List;
 
 /** Target for the series of one owner in a scrape, all with the same labels. */
@@ -40,11 +41,16 @@ public final class MetricSeries {
     gauge(name + "_limit", limit);
   }
 
-  /** Adds a histogram of latencies in milliseconds, summed over the parts of several threads. */
+  /**
+   * Adds a histogram of latencies in milliseconds, summed over the parts of several threads, unless
+   * it has no observation.
+   */
   public void histogram(String name, List<LatencyBuckets> latencies) {
     long[] counts = new long[LatencyBuckets.COUNT];
     long nanos = latencies.stream().mapToLong(each -> each.addTo(counts)).sum();
-    histogram(name, LatencyBuckets.upperBoundsMs(), counts, nanos / 1e6);
+    if (Arrays.stream(counts).sum() > 0) {
+      histogram(name, LatencyBuckets.upperBoundsMs(), counts, nanos / 1e6);
+    }
   }
 
   /** Adds a histogram with its own bounds; the last bound is infinite. */

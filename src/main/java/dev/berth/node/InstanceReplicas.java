@@ -211,6 +211,7 @@ public class InstanceReplicas implements ReplicaListener {
         replica -> ContextClassLoaderScope.call(code.classLoader(), () -> factory.create(replica)),
         limits(settings),
         healthChecks(settings),
+        routers.router(target.id()).healthCheckTimes,
         isVirtual(target),
         startTimeout == null ? null : (Long) startTimeout.toNanos());
   }

@@ -134,11 +134,9 @@ final class InstanceRuntime {
   }
 
   private MeterRegistration show(DeploymentRouter router) {
-    String application = router.deployment().application();
     router.whenWanted(() -> pusher.signal(router.deployment()));
     return all(
-        on.meters.add(into -> InstanceSeries.show(router, routes.prefixOf(application), into)),
-        pusher.register(router));
+        on.meters.add(into -> InstanceSeries.show(router, routes, into)), pusher.register(router));
   }
 
   private MeterRegistration show(Replica replica) {

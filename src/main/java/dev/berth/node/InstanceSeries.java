@@ -4,6 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.MetricSeries;
+import dev.berth.node.traffic.RouteRegistry;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.replica.BodyMemoryLimits;
 import dev.berth.replica.ReplicaLoop;
@@ -13,6 +14,7 @@ import dev.berth.routing.RouterLoop;
 import dev.berth.routing.reserve.ReservationCounters;
 import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.routing.slots.InstanceQueueLimits;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
@@ -20,14 +22,12 @@ import java.util.Map;
 final class InstanceSeries {
   private InstanceSeries() {}
 
-  /** Shows the memory of the instance's request bodies, with its limits. */
-  static void show(BodyMemoryLimits bodies, MetricSeries into) {
+  /** Shows the totals of all routers and request bodies of the instance, with their limits. */
+  static void show(DataPlane plane, Settings limits, MetricSeries into) {
+    BodyMemoryLimits bodies = plane.limits.bodies();
     into.gauge("berth_body_stream_bytes", bodies.windows().inUse(), bodies.windows().most);
     into.gauge("berth_body_buffered_bytes", bodies.gathered().inUse(), bodies.gathered().most);
-  }
-
-  /** Shows the totals of all routers of the instance, with their limits. */
-  static void show(InstanceQueueLimits bounds, Settings limits, MetricSeries into) {
+    InstanceQueueLimits bounds = plane.routers.bounds;
     into.gauge("berth_queued_requests", bounds.queued(), limits.get(LimitOptions.MAX_QUEUED_TOTAL));
     into.gauge(
         "berth_queued_bytes", bounds.queuedBytes(), limits.get(LimitOptions.MAX_QUEUED_BYTES));
@@ -84,13 +84,13 @@ final class InstanceSeries {
    * Shows a deployment's router. All handles of an instance to one deployment share the router, so
    * Ray's {@code handle} and {@code actor_id} have nothing to distinguish here.
    *
-   * @param route route of the deployment's application; empty without a route
+   * @param routes has the route of the deployment's application
    */
-  static void show(DeploymentRouter router, String route, MetricSeries unlabelled) {
+  static void show(DeploymentRouter router, RouteRegistry routes, MetricSeries unlabelled) {
     DeploymentId id = router.deployment();
     MetricSeries into = unlabelled.with("deployment", id.name(), "application", id.application());
     HandleCounters counters = router.counters;
-    MetricSeries routed = into.with("route", route);
+    MetricSeries routed = into.with("route", routes.prefixOf(id.application()));
     routed.counter("serve_handle_request_counter", counters.handleRequests());
     routed.counter("serve_num_router_requests", router.begunCount());
     into.gauge("serve_deployment_queued_queries", router.queued());
@@ -101,6 +101,7 @@ final class InstanceSeries {
     into.gauge("serve_reserved_slots_active", router.reserved());
     into.histogram("serve_request_router_fulfillment_time_ms", router.fulfillmentTimes);
     into.histogram("serve_selection_dispatch_gap_ms", router.dispatchGaps);
+    into.histogram("serve_health_check_latency_ms", List.of(router.healthCheckTimes));
     into.counter("serve_selections_released_without_dispatch", counters.undispatched.sum());
     into.counter("berth_selections_expired", counters.selectionsExpired.sum());
     into.gauge("berth_legs_waiting", router.legGate.size());

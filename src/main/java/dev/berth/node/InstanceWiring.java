@@ -283,8 +283,7 @@ final class InstanceWiring {
             });
     meters.addCounter("berth_audits_failed", () -> upkeep.mismatches);
     meters.add(pusher::show);
-    meters.add(into -> InstanceSeries.show(plane.routers.bounds, config.settings(), into));
-    meters.add(into -> InstanceSeries.show(plane.limits.bodies(), into));
+    meters.add(into -> InstanceSeries.show(plane, config.settings(), into));
     meters.add(into -> InstanceSeries.show(reservations, into));
     meters.add(handlers::show);
     meters.add(carriers::show);

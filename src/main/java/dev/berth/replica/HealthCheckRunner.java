@@ -17,15 +17,18 @@ final class HealthCheckRunner {
   final HealthCheckState watch;
   private final ReplicaHooks hooks;
   private final Runnable changed; // callback: a check finished, or its timeout started
-  final LatencyBuckets latencies = new LatencyBuckets(); // written by one check at a time
+  private final LatencyBuckets times; // of all replicas of the deployment; its lock orders writers
   private final InterruptibleCall call = new InterruptibleCall();
 
   /**
+   * @param times receives the duration of each check
    * @param changed callback when a check begins on a thread, and after each outcome
    */
-  HealthCheckRunner(HealthCheckState watch, ReplicaHooks hooks, Runnable changed) {
+  HealthCheckRunner(
+      HealthCheckState watch, ReplicaHooks hooks, LatencyBuckets times, Runnable changed) {
     this.watch = watch;
     this.hooks = hooks;
+    this.times = times;
     this.changed = changed;
   }
 
@@ -87,7 +90,9 @@ final class HealthCheckRunner {
               hooks.checkHealth();
             });
     long now = hooks.now();
-    latencies.add(now - began);
+    synchronized (times) {
+      times.add(now - began);
+    }
     boolean passed = watch.onFinished(thrown == null, now);
     if (thrown != null) {
       hooks.failures.add("health check failed", thrown);

@@ -104,6 +104,7 @@ public final class Replica extends ReplicaRuntime {
             new HealthCheckState(
                 spec.healthChecks(), new SplittableRandom(spec.epoch()), hooks.now()),
             hooks,
+            spec.healthCheckTimes(),
             this::checked);
     this.stats = new AutoscalingStats(replicaId(), hooks);
     this.reconfigurations = new UserConfigUpdater(hooks, this::lookSoon);

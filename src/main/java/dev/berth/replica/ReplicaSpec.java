@@ -2,6 +2,7 @@ package dev.berth.replica;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
+import dev.berth.metrics.LatencyBuckets;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -18,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param factory creates the handler, once per seat
  * @param limits limits of the replica; null for those of its instance
  * @param healthChecks settings of the health checks
+ * @param healthCheckTimes durations of the health checks of all replicas of the deployment here,
+ *     and of earlier ones
  * @param virtualThreads whether blocking handlers should run on virtual threads
  * @param startTimeoutNanos timeout of the start once it has begun ({@code
  *     replica_start_timeout_s}); null for none
@@ -31,6 +34,7 @@ public record ReplicaSpec(
     HandlerFactory factory,
     @Nullable ReplicaLimits limits,
     HealthCheckSettings healthChecks,
+    LatencyBuckets healthCheckTimes,
     boolean virtualThreads,
     @Nullable Long startTimeoutNanos) {
   public ReplicaSpec {

@@ -71,6 +71,9 @@ public final class DeploymentRouter implements HandleMetricSource {
   /** Time from the creation of a selection to its dispatch, by loop. */
   public final List<LatencyBuckets> dispatchGaps; // each written on its loop only
 
+  /** Duration of the health checks of the deployment's replicas on this instance. */
+  public final LatencyBuckets healthCheckTimes = new LatencyBuckets(); // written under its lock
+
   final WaiterQueue queue;
 
   /** Gate that admits one collector of several slots at a time ({@code berth_legs_waiting}). */
@@ -201,7 +204,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     return replicas.available;
   }
 
-  /** Returns the replicas that accept requests now. */
+  /** Returns the replicas that accept requests now; they may be full. */
   public List<RoutedReplica> routable() {
     return Arrays.stream(replicas.all).filter(RoutedReplica::routable).toList();
   }
@@ -212,11 +215,6 @@ public final class DeploymentRouter implements HandleMetricSource {
         .filter(replica -> replica.info.address().equals(address))
         .findFirst()
         .orElse(null);
-  }
-
-  /** Returns whether any replica accepts requests now; it may be full. */
-  public boolean hasRoutableReplica() {
-    return Arrays.stream(replicas.all).anyMatch(RoutedReplica::routable);
   }
 
   /** Returns whether no waiter can take a slot and at least {@code slots} slots are free now. */

@@ -40,7 +40,7 @@ class AdminVerticleIT {
 
   @Test
   void metricsAreInPrometheusText() throws Exception {
-    admin.meters.addGauge("test", () -> 7);
+    admin.meters.add(into -> into.gauge("test", 7));
     HttpResponse<String> response = admin.get("/metrics");
     assertThat(response.headers().firstValue("content-type"))
         .hasValue("text/plain; version=0.0.4; charset=utf-8");

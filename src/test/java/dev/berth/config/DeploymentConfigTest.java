@@ -13,6 +13,7 @@ import dev.berth.config.keys.ListType;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.fakes.Replicas;
+import dev.berth.metrics.LatencyBuckets;
 import dev.berth.replica.HealthCheckSettings;
 import dev.berth.replica.ReplicaSpec;
 import java.time.Duration;
@@ -141,7 +142,8 @@ class DeploymentConfigTest {
     DeploymentId id = new DeploymentId("shop", "cart");
     HealthCheckSettings checks = Replicas.HEALTH_CHECKS;
     ReplicaSpec spec =
-        new ReplicaSpec("r", id, 1, 1, userConfig, factory, null, checks, false, null);
+        new ReplicaSpec(
+            "r", id, 1, 1, userConfig, factory, null, checks, new LatencyBuckets(), false, null);
     assertThat(spec.userConfig()).containsEntry("limit", null);
   }
 

@@ -2,6 +2,7 @@ package dev.berth.fakes;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
+import dev.berth.metrics.LatencyBuckets;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
@@ -32,7 +33,17 @@ public final class Replicas {
   public static ReplicaSpec spec(
       String id, DeploymentId deployment, long epoch, int slots, HandlerFactory factory) {
     return new ReplicaSpec(
-        id, deployment, epoch, slots, Map.of(), factory, null, HEALTH_CHECKS, false, null);
+        id,
+        deployment,
+        epoch,
+        slots,
+        Map.of(),
+        factory,
+        null,
+        HEALTH_CHECKS,
+        new LatencyBuckets(),
+        false,
+        null);
   }
 
   /** A seat on a loop, for handlers that call no other deployment. */

@@ -123,9 +123,23 @@ class MetersTest {
   }
 
   @Test
+  void aHistogramAppearsWithItsFirstObservationAndAllItsBuckets() {
+    LatencyBuckets idle = new LatencyBuckets();
+    LatencyBuckets used = new LatencyBuckets();
+    meters.add(into -> into.histogram("time_ms", List.of(idle, used)));
+    assertThat(lines()).noneMatch(line -> line.contains("time_ms"));
+    used.add(0);
+    assertThat(lines())
+        .contains("time_ms_bucket{le=\"+Inf\"} 1", "time_ms_count 1", "time_ms_sum 0.0")
+        .filteredOn(line -> line.startsWith("time_ms_bucket"))
+        .hasSize(LatencyBuckets.COUNT)
+        .allMatch(line -> line.endsWith(" 1"));
+  }
+
+  @Test
   void whatRayNamesTooMayHaveRaysPrefixAndOursHasNone() {
     Meters prefixed = new Meters("n", "a", "ray_", false);
-    prefixed.addGauge("serve_deployment_queued_queries", () -> 1);
+    prefixed.add(into -> into.gauge("serve_deployment_queued_queries", 1));
     prefixed.addCounter("berth_request_retries", () -> 1);
     List<String> names =
         prefixed.scrape(TEXT).lines().filter(line -> line.startsWith("# TYPE")).toList();
@@ -137,18 +151,17 @@ class MetersTest {
 
   @Test
   void aMetricOfOursThatNothingExplainsIsNotShown() {
-    meters.addGauge("berth_unexplained", () -> 1);
+    meters.add(into -> into.gauge("berth_unexplained", 1));
     assertThat(lines()).noneMatch(line -> line.contains("unexplained"));
   }
 
   @Test
   void aSourceThatCannotBeReadHidesNoOther() {
-    meters.addGauge(
-        "broken",
-        () -> {
+    meters.add(
+        into -> {
           throw new IllegalStateException("broken for the test");
         });
-    meters.addGauge("sound", () -> 1, "kind", "sound");
+    meters.add(into -> into.with("kind", "sound").gauge("sound", 1));
     assertThat(lines()).contains("sound{kind=\"sound\"} 1.0");
   }
 

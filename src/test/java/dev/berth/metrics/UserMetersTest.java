@@ -93,7 +93,7 @@ class UserMetersTest {
     meters.add(other::collect);
     user.gauge("words").set(1);
     user.gauge("mine").set(1);
-    meters.addGauge("berth_queued_bytes", () -> 1);
+    meters.add(into -> into.gauge("berth_queued_bytes", 1));
     other.counter("words").increment();
     assertThat(scrape()).contains("# TYPE words", "berth_queued_bytes ");
   }

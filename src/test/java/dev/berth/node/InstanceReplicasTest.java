@@ -401,6 +401,17 @@ class InstanceReplicasTest {
   }
 
   @Test
+  void theTimesOfHealthChecksOutliveTheirReplica() {
+    running();
+    stop(GRACE);
+    runAll();
+    assertThat(routers.router(first.id()).healthCheckTimes.count()).isEqualTo(1);
+    replicas.start(new StartReplica(EPOCH, EPOCH.node(), first, "app#model#later"));
+    runAll();
+    assertThat(routers.router(first.id()).healthCheckTimes.count()).isEqualTo(2);
+  }
+
+  @Test
   void aHealthCheckHasTheTimeThatItsDeploymentGivesIt() {
     replicas.start(new StartReplica(EPOCH, EPOCH.node(), target("health_check_timeout_s: 2"), ID));
     runAll();

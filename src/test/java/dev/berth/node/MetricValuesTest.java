@@ -6,6 +6,7 @@ import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -27,6 +28,14 @@ class MetricValuesTest {
           import_path: dev.berth.node.TestApplications:gated
           args: {held: values}
           deployments: [{name: front, max_ongoing_requests: 1, max_queued_requests: 1}]
+        - name: one
+          route_prefix: /one
+          import_path: dev.berth.node.TestApplications:where
+          deployments: [{name: where, num_replicas: 1}]
+        - name: ten
+          route_prefix: /ten
+          import_path: dev.berth.node.TestApplications:where
+          deployments: [{name: where, num_replicas: 11}]
       berth: {event_loops: 1, admin: {port: 0}, shutdown_timeout_s: 5}
       """;
   private static final String PLAIN = "application=\"plain\",deployment=\"front\"";
@@ -67,11 +76,14 @@ class MetricValuesTest {
             "serve_num_router_requests_total{" + PLAIN + ",route=\"/plain\"} 3.0",
             "serve_handle_request_counter_total{" + PLAIN + ",route=\"/plain\"} 3.0",
             "serve_request_router_fulfillment_time_ms_count{" + PLAIN + "} 3",
-            "serve_selection_dispatch_gap_ms_count{" + PLAIN + "} 0",
             "serve_request_router_queue_len{" + PLAIN + "} 0.0",
             "berth_back_pressured_requests_total{" + PLAIN + "} 0.0",
             "serve_deployment_request_counter_total{" + PLAIN + ",route=\"/plain\"} 3.0",
             "serve_deployment_processing_latency_ms_count{" + PLAIN + ",route=\"/plain\"} 3",
+            "serve_deployment_processing_latency_ms_bucket{"
+                + PLAIN
+                + ",route=\"/plain\",le=\"+Inf\"} 3",
+            "serve_health_check_latency_ms_count{" + PLAIN + "} 1",
             "serve_deployment_replica_starts_total{" + PLAIN + "} 1.0",
             "serve_deployment_replica_healthy{" + PLAIN + "} 1.0",
             "serve_zombie_requests{" + PLAIN + "} 0.0",
@@ -84,6 +96,36 @@ class MetricValuesTest {
                 + "route=\"/broken\"} 1.0",
             "berth_pending_requests_limit{loop=\"0\"} 8192.0",
             "berth_late_answers_dropped_total{loop=\"0\"} 0.0");
+  }
+
+  /** The byte budget of {@code /metrics}: an instance may host thousands of idle replicas. */
+  @Test
+  void anIdleReplicaTakesAtMost900BytesAndNoCounterAt0() throws Exception {
+    String one = linesOf("one", 1);
+    String ten = linesOf("ten", 11);
+    assertThat((ten.length() - one.length()) / 10).as(one).isBetween(100, 900);
+    assertThat((ten.lines().count() - one.lines().count()) / 10.0).as(one).isEqualTo(7);
+    assertThat(ten.lines())
+        .filteredOn(line -> line.contains("replica"))
+        .noneMatch(line -> line.contains("_bucket{"))
+        .noneMatch(line -> line.contains("_total{") && line.endsWith(" 0.0"));
+  }
+
+  /** The series of an idle application with so many replicas. */
+  private String linesOf(String application, int replicas) {
+    Supplier<List<String>> lines =
+        () ->
+            node.admin("GET", "/metrics", "")
+                .body()
+                .lines()
+                .filter(line -> line.contains("application=\"" + application + "\""))
+                .toList();
+    TestNode.until(
+        () ->
+            lines.get().stream().filter(each -> each.startsWith("berth_replica_slots{")).count()
+                == replicas,
+        () -> "lines: " + lines.get());
+    return String.join("\n", lines.get());
   }
 
   @Test

@@ -32,6 +32,13 @@ final class MetricsReference {
         below. Ray exports them as `ray_serve_…`. With `berth.metrics.prefix: ray_` Berth does the same,
         for dashboards made for Ray Serve. Names that begin with `berth_` are Berth's own.
       - Counters end in `_total` and never fall while their owner lives; a replica's series end with it.
+      - A counter with the label `replica` appears with its first count, and a histogram with its first
+        observation. Prometheus' `rate` and `increase` miss the count with which a series appears. All
+        other counters begin at 0, such as `serve_handle_request_counter_total` of routers, and so do the
+        counters and histograms of user code.
+      - An idle replica has seven series, about 0.8 KB. Gauges of replicas without the label `replica`,
+        and their limits, are sums over the replicas of the deployment on the instance. `berth ledger`
+        shows the zombies and the audit of each replica, and the log names a suspect replica.
       - Histograms are in milliseconds, in Ray's buckets: 1, 2, 5, 10, 20, 50, 100, 200, 300, 400, 500,
         1 000, 2 000, 5 000, 10 000, 60 000, 120 000, 300 000, 600 000.
       - In a cluster every series also has `node_id`, the name and process of the node, as in REST. On a
@@ -66,6 +73,8 @@ final class MetricsReference {
         counts in `serve_user_autoscaling_stats_latency_ms`, including failed calls.
       - `serve_request_router_fulfillment_time_ms` reads no clock for a request with a free slot:
         it counts as 0.
+      - `serve_health_check_latency_ms` includes the checks of ended replicas, until the deployment is
+        removed.
       - `serve_replica_utilization_percent` is the mean of samples of busy slots, ten a second, so a
         request counts while it runs; Ray adds it at the end.
       - `serve_deployment_replica_starts` is 1 for each started replica: replicas are never restarted but

@@ -3,6 +3,7 @@ package dev.berth.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.metrics.Meters;
+import dev.berth.replica.CountingReplica;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,7 +19,7 @@ class MetricsReferenceTest {
 
   /**
    * All that can be shown, by two nodes of a cluster: a limited queue, a log, a request that
-   * succeeds and one that fails.
+   * succeeds, one that fails and one that dispatches a selection.
    */
   private static final String CONFIG =
       """
@@ -36,6 +37,9 @@ class MetricsReferenceTest {
         - name: broken
           route_prefix: /broken
           import_path: dev.berth.node.TestApplications:broken
+        - name: whose
+          route_prefix: /whose
+          import_path: dev.berth.node.TestApplications:whose
       """;
 
   private static final String CLUSTER =
@@ -70,6 +74,7 @@ class MetricsReferenceTest {
         TestNode worker = new TestNode(HTTP + cluster("n2", "worker", control, 0))) {
       node.get("/plain");
       node.get("/broken");
+      node.get("/whose");
       TestNode.until(
           () -> node.admin("GET", "/metrics", "").body().contains("autoscaling_stats_failed"),
           () -> "no hook was asked");
@@ -83,7 +88,7 @@ class MetricsReferenceTest {
       assertThat(exported.lines().filter(line -> !line.startsWith("#")))
           .as("each series says of which node it is")
           .allMatch(line -> line.matches(".*node_id=\"n[12]~[0-9a-f]+\".*"));
-      String reference = MetricsReference.render(exported);
+      String reference = MetricsReference.render(exported + CountingReplica.metrics());
       if (Boolean.getBoolean("berth.docs.write")) {
         Files.writeString(REFERENCE, reference);
       } else {

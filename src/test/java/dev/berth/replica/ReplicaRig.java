@@ -14,6 +14,7 @@ import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.QueueExecutor;
 import dev.berth.fakes.RecordingBus;
 import dev.berth.fakes.Replicas;
+import dev.berth.metrics.LatencyBuckets;
 import dev.berth.node.DataPlane;
 import dev.berth.node.InstanceLimits;
 import dev.berth.protocol.Admission;
@@ -91,6 +92,7 @@ final class ReplicaRig {
   String lost = ""; // what is said of threads
   boolean noThreads; // and there will be none
   final List<Timer> timers = new ArrayList<>();
+  final LatencyBuckets healthCheckTimes = new LatencyBuckets();
   final ReplicaHost host;
   final List<ReplicaLoop> loops = new ArrayList<>();
   private final AtomicLong counters = new AtomicLong();
@@ -266,6 +268,7 @@ final class ReplicaRig {
         factory,
         limits,
         Replicas.HEALTH_CHECKS,
+        healthCheckTimes,
         false,
         startTimeoutNanos);
   }

@@ -87,8 +87,7 @@ public final class ForwardRoutes implements AdminRoutes {
 
   /** Registers the metrics. */
   public void show(Meters meters) {
-    meters.addGauge("berth_forwarded_requests", () -> underWay);
-    meters.addGauge("berth_forwarded_requests_limit", () -> MAX_CONCURRENT);
+    meters.add(into -> into.gauge("berth_forwarded_requests", underWay, MAX_CONCURRENT));
     bodies.show(meters);
   }
 

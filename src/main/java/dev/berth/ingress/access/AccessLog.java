@@ -46,8 +46,7 @@ public final class AccessLog implements Runnable {
     return List.of(
         meters.addCounter("berth_access_log_lines", written::sum),
         meters.addCounter("berth_access_log_dropped", dropped::sum),
-        meters.addGauge("berth_access_log_waiting", size::get),
-        meters.addGauge("berth_access_log_waiting_limit", () -> capacity));
+        meters.add(into -> into.gauge("berth_access_log_waiting", size.get(), capacity)));
   }
 
   /** Enqueues a finished request, or drops it above the capacity. */

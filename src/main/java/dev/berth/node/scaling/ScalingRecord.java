@@ -102,8 +102,7 @@ final class ScalingRecord {
   void show(MetricSeries into) {
     into.counter("berth_autoscaling_record_lines", lines);
     into.counter("berth_autoscaling_record_lost", lost.sum());
-    into.gauge("berth_autoscaling_record_waiting", writer.getQueue().size());
-    into.gauge("berth_autoscaling_record_waiting_limit", MAX_WAITING);
+    into.gauge("berth_autoscaling_record_waiting", writer.getQueue().size(), MAX_WAITING);
   }
 
   /** Writes the waiting lines, then ends the thread. */

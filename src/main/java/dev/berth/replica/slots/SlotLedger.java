@@ -67,7 +67,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
   private final LongSupplier secrets;
   private final AtomicLong sequences = new AtomicLong();
   private final Set<Lease> live = ConcurrentHashMap.newKeySet(); // leases that have not ended
-  private final AttemptDeduplicator memory;
+  final AttemptDeduplicator memory;
 
   private final LongAdder duplicates = new LongAdder();
   private final LedgerAudit audit = new LedgerAudit();

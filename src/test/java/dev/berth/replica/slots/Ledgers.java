@@ -93,4 +93,9 @@ public final class Ledgers {
         AtomicLongFieldUpdater.newUpdater(SlotCounters.class, name);
     counter.addAndGet(ledger, by);
   }
+
+  /** Counts an attempt as forgotten because the table was full. */
+  public static void forgetEarly(SlotLedger ledger) {
+    ledger.memory.forgottenEarly.increment();
+  }
 }
