@@ -133,6 +133,11 @@ class BlockingStreamTest {
     worker.join();
     take();
 
+    if (sent.get(sent.size() - 1) instanceof CallResponse whole) { // the thread was faster
+      assertThat(whole.body().length()).isEqualTo(3);
+      assertThat(sent).noneMatch(StreamFrame.class::isInstance);
+      return;
+    }
     StreamFrame frame = (StreamFrame) sent.get(sent.size() - 1);
     assertThat(frame.data().length()).isEqualTo(3);
     assertThat(frame.last()).isTrue();

@@ -16,6 +16,7 @@ import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.port.ExplainedParent;
 import dev.berth.replica.ReplicaRig.Waiting;
+import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.util.concurrent.CompletionException;
@@ -99,7 +100,11 @@ class ExplainedInvocationTest {
                         .map(
                             later ->
                                 Response.stream(
-                                    "text/plain", writer -> writer.write(Buffer.buffer()))));
+                                    "text/plain",
+                                    writer -> {
+                                      writer.write(Buffer.buffer("begun"));
+                                      return Promise.<Void>promise().future();
+                                    })));
     rig.sendHeld(call(replica).explained());
     rig.clock.advanceNanos(4 * MS);
     rig.timers.get(0).task.run();

@@ -57,7 +57,7 @@ class RouterMetricsTest {
     choose(); // and one that runs out
     world.pass(Duration.ofSeconds(11));
     world.settled(world.handle().call(REQUEST));
-    assertThat(lines()).contains("gap_ms_count 0");
+    assertThat(lines()).noneMatch(line -> line.startsWith("gap_ms"));
   }
 
   @Test
