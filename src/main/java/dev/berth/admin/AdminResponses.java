@@ -1,7 +1,6 @@
 package dev.berth.admin;
 
 import dev.berth.view.CommandRejectedException;
-import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import dev.berth.view.ControllerCommands;
 import dev.berth.view.ControllerCommands.DeployRequest;
 import dev.berth.view.DeployOutcome;
@@ -40,8 +39,7 @@ final class AdminResponses {
   static ControllerCommands once(ControllerCommands commands, RoutingContext context) {
     List<String> ids = context.request().headers().getAll(ControllerCommands.ID);
     if (ids.size() > 1) {
-      throw new CommandRejectedException(
-          CommandRejectionReason.INVALID, ControllerCommands.ID + ": several (expected: one)");
+      throw CommandRejectedException.invalid("%s: several (expected: one)", ControllerCommands.ID);
     }
     return commands.once(ids.isEmpty() ? null : ids.get(0));
   }

@@ -2,7 +2,6 @@ package dev.berth.admin;
 
 import dev.berth.protocol.BuildSource.JarFile;
 import dev.berth.view.CommandRejectedException;
-import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import dev.berth.view.JarCatalog;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -84,9 +83,8 @@ public final class DigestingFileWriter {
   }
 
   private static CommandRejectedException another(String digest, String expected) {
-    return new CommandRejectedException(
-        CommandRejectionReason.INVALID,
-        "the received jar has sha256 " + digest + " (expected: " + expected + ")");
+    return CommandRejectedException.invalid(
+        "the received jar has sha256 %s (expected: %s)", digest, expected);
   }
 
   static MessageDigest sha256() {

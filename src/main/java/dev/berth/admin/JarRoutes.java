@@ -3,7 +3,6 @@ package dev.berth.admin;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.BuildSource.JarFile;
 import dev.berth.view.CommandRejectedException;
-import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import dev.berth.view.JarCatalog;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -85,8 +84,7 @@ public final class JarRoutes implements AdminRoutes {
   private static String sha256(RoutingContext context) {
     String asked = context.pathParam("sha256");
     if (!SHA_256.matcher(asked).matches()) {
-      throw new CommandRejectedException(
-          CommandRejectionReason.INVALID, "sha256: " + asked + " (expected: 64 digits 0-9a-f)");
+      throw CommandRejectedException.invalid("sha256: %s (expected: 64 digits 0-9a-f)", asked);
     }
     return asked;
   }
@@ -133,8 +131,8 @@ public final class JarRoutes implements AdminRoutes {
   }
 
   private static Future<Void> notKept(String sha256) {
-    String why = "sha256: " + sha256 + " (expected: the digest of a stored jar)";
-    return Future.failedFuture(new CommandRejectedException(CommandRejectionReason.NOT_FOUND, why));
+    String why = "sha256: %s (expected: the digest of a stored jar)";
+    return Future.failedFuture(CommandRejectedException.notFound(why, sha256));
   }
 
   private static Future<Void> send(RoutingContext context, Path path) {
@@ -172,8 +170,7 @@ public final class JarRoutes implements AdminRoutes {
     String asked = QueryParameters.of(context, true, "name").given().get("name");
     String name = asked == null ? sha256.substring(0, 12) + ".jar" : asked;
     if (!NAME.matcher(name).matches()) {
-      throw new CommandRejectedException(
-          CommandRejectionReason.INVALID, "name: " + name + " (expected: of a .jar file)");
+      throw CommandRejectedException.invalid("name: %s (expected: of a .jar file)", name);
     }
     HttpServerRequest request = context.request().pause();
     long bytes = length(request);

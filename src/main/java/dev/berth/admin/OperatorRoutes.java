@@ -133,9 +133,8 @@ record OperatorRoutes(
         new DeploymentId(context.pathParam("application"), context.pathParam("deployment"));
     String replica = context.pathParam("replica");
     if (!kill.test(deployment, replica)) {
-      throw new CommandRejectedException(
-          CommandRejectedException.CommandRejectionReason.NOT_FOUND,
-          "replica: %s (expected: one of %s on this instance)".formatted(replica, deployment));
+      throw CommandRejectedException.notFound(
+          "replica: %s (expected: one of %s on this instance)", replica, deployment);
     }
     String told = "The replica stops now; another one replaces it.";
     AdminResponses.done(context, Future.succeededFuture(), 202, told, "kill replica");

@@ -1,7 +1,6 @@
 package dev.berth.admin;
 
 import dev.berth.view.CommandRejectedException;
-import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.MultiMap;
 import io.vertx.ext.web.RoutingContext;
 import java.util.List;
@@ -94,8 +93,7 @@ record QueryParameters(MultiMap given, boolean ofCommand) {
   private RuntimeException wrong(String name, String expected) {
     String end = " (expected: " + expected + ")";
     return ofCommand
-        ? new CommandRejectedException(
-            CommandRejectionReason.INVALID, name + ": " + given.get(name) + end)
+        ? CommandRejectedException.invalid("%s: %s%s", name, given.get(name), end)
         : new AdminRefusal(400, "bad_parameter", name + ": not understood" + end);
   }
 }

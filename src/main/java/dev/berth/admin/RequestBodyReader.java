@@ -70,9 +70,7 @@ public final class RequestBodyReader {
             .decode(ByteBuffer.wrap(bytes.getBytes()))
             .toString();
       } catch (CharacterCodingException none) {
-        throw new CommandRejectedException(
-            CommandRejectedException.CommandRejectionReason.INVALID,
-            "body: not UTF-8 (expected: UTF-8)");
+        throw CommandRejectedException.invalid("body: not UTF-8 (expected: UTF-8)");
       }
     }
 

@@ -61,7 +61,6 @@ record ScaleBody(@Nullable Integer replicas, boolean pauses) {
   }
 
   private static CommandRejectedException invalid(String what) {
-    return new CommandRejectedException(
-        CommandRejectedException.CommandRejectionReason.INVALID, "Invalid request body: " + what);
+    return CommandRejectedException.invalid("Invalid request body: %s", what);
   }
 }

@@ -1,7 +1,6 @@
 package dev.berth.admin;
 
 import dev.berth.view.CommandRejectedException;
-import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import dev.berth.view.ControllerCommands;
 import dev.berth.view.TrafficView;
 import io.vertx.core.Future;
@@ -52,8 +51,7 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, RequestBodyR
   }
 
   private static CommandRejectedException unknown(@Nullable Object route) {
-    return new CommandRejectedException(
-        CommandRejectionReason.NOT_FOUND, "route: " + route + " (expected: a known route)");
+    return CommandRejectedException.notFound("route: %s (expected: a known route)", route);
   }
 
   private void explain(RoutingContext context) {
@@ -66,9 +64,8 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, RequestBodyR
     }
     JsonObject why = view.explain(route, parts);
     if (why == null) {
-      throw new CommandRejectedException(
-          CommandRejectionReason.NOT_FOUND,
-          "route: " + route + " (expected: a route with several deployments)");
+      throw CommandRejectedException.notFound(
+          "route: %s (expected: a route with several deployments)", route);
     }
     AdminResponses.json(context, 200, why);
   }
@@ -82,8 +79,7 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, RequestBodyR
     String[] pair = value.split(header ? ":" : "=", 2);
     if (pair.length < 2 || pair[0].isEmpty()) {
       String expected = header ? "NAME: VALUE" : "NAME=VALUE";
-      throw new CommandRejectedException(
-          CommandRejectionReason.INVALID, part + ": " + value + " (expected: " + expected + ")");
+      throw CommandRejectedException.invalid("%s: %s (expected: %s)", part, value, expected);
     }
     String name = header ? pair[0].toLowerCase(Locale.ROOT) : pair[0];
     into.put(part + " " + name, pair[1].strip());
@@ -92,8 +88,7 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, RequestBodyR
   private static String one(QueryParameters given, String name) {
     List<String> all = given.all(name);
     if (all.size() != 1) {
-      throw new CommandRejectedException(
-          CommandRejectionReason.INVALID, name + ": " + all + " (expected: one)");
+      throw CommandRejectedException.invalid("%s: %s (expected: one)", name, all);
     }
     return all.get(0);
   }
@@ -140,7 +135,6 @@ record TrafficRoutes(TrafficView view, ControllerCommands commands, RequestBodyR
   }
 
   private static CommandRejectedException invalid(String what) {
-    return new CommandRejectedException(
-        CommandRejectionReason.INVALID, WEIGHTS + ": " + what + EXPECTED);
+    return CommandRejectedException.invalid("%s: %s%s", WEIGHTS, what, EXPECTED);
   }
 }

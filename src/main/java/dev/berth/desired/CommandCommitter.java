@@ -99,21 +99,17 @@ record CommandCommitter(
           refused.problems().stream().map(ConfigProblem::toString).toList());
     } catch (CommitOutcomeUnknownException late) {
       LOG.error("state: command: outcome unknown: {}", late.getMessage());
-      throw new CommandRejectedException(
-          CommandRejectionReason.UNAVAILABLE,
-          "outcome unknown: %s (expected: retry with the same Idempotency-Key)"
-              .formatted(late.getMessage()));
+      throw CommandRejectedException.unavailable(
+          "outcome unknown: %s (expected: retry with the same Idempotency-Key)", late.getMessage());
     } catch (IOException failed) {
       if (!repeated || !fails.getAndSet(true)) {
         LOG.error("state: command: not stored: refused: {}", failed.toString());
       }
       String why = "cannot be stored: " + StartFailedException.describe(failed);
-      throw new CommandRejectedException(
-          CommandRejectionReason.UNAVAILABLE,
-          why + " (expected: a writable state_dir, or berth.ephemeral)");
+      throw CommandRejectedException.unavailable(
+          "%s (expected: a writable state_dir, or berth.ephemeral)", why);
     }
-    throw new CommandRejectedException(
-        CommandRejectionReason.UNAVAILABLE,
+    throw CommandRejectedException.unavailable(
         "the declared state keeps changing (expected: fewer changes; try again)");
   }
 

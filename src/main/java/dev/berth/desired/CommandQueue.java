@@ -2,7 +2,6 @@ package dev.berth.desired;
 
 import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.view.CommandRejectedException;
-import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.concurrent.Callable;
@@ -142,8 +141,7 @@ public final class CommandQueue {
   }
 
   private static <T> Future<T> refusal(String why) {
-    return Future.failedFuture(
-        new CommandRejectedException(CommandRejectionReason.UNAVAILABLE, why));
+    return Future.failedFuture(CommandRejectedException.unavailable("%s", why));
   }
 
   /**

@@ -6,7 +6,6 @@ import dev.berth.config.ApplicationConfig;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.BuildSource.JarFile;
 import dev.berth.view.CommandRejectedException;
-import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -88,10 +87,9 @@ final class DeclaredJarStore extends JarRepository {
     for (Jar jar : jars) {
       if (!isThere(jar)) {
         lost.add(jar);
-        throw new CommandRejectedException(
-            CommandRejectionReason.PRECONDITION,
-            "jar %s (sha256 %s): missing or damaged here (expected: the stored copy; a cluster fetches it from a node that has it, else deploy it again)"
-                .formatted(jar.name(), jar.digest()));
+        throw CommandRejectedException.precondition(
+            "jar %s (sha256 %s): missing or damaged here (expected: the stored copy; a cluster fetches it from a node that has it, else deploy it again)",
+            jar.name(), jar.digest());
       }
     }
     jars.forEach(lost::remove);

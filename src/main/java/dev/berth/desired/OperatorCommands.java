@@ -1,5 +1,9 @@
 package dev.berth.desired;
 
+import static dev.berth.view.CommandRejectedException.invalid;
+import static dev.berth.view.CommandRejectedException.notFound;
+import static dev.berth.view.CommandRejectedException.precondition;
+
 import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigOrigin;
@@ -10,7 +14,6 @@ import dev.berth.desired.DesiredApplication.ApplicationSpec;
 import dev.berth.desired.ServeControl.CommandDecision;
 import dev.berth.desired.ServeControl.StateCommand;
 import dev.berth.view.CommandRejectedException;
-import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import dev.berth.view.ControllerCommands;
 import dev.berth.view.DeployOutcome;
 import dev.berth.view.DeployOutcome.ApplicationChange;
@@ -397,20 +400,5 @@ record OperatorCommands(
   @Override
   public Future<Void> drain() {
     return serve.controls().drain();
-  }
-
-  // --- refusals ---
-
-  static CommandRejectedException invalid(String text, @Nullable Object... values) {
-    return new CommandRejectedException(CommandRejectionReason.INVALID, text.formatted(values));
-  }
-
-  static CommandRejectedException notFound(String text, @Nullable Object... values) {
-    return new CommandRejectedException(CommandRejectionReason.NOT_FOUND, text.formatted(values));
-  }
-
-  static CommandRejectedException precondition(String text, @Nullable Object... values) {
-    return new CommandRejectedException(
-        CommandRejectionReason.PRECONDITION, text.formatted(values));
   }
 }

@@ -1,8 +1,8 @@
 package dev.berth.desired;
 
-import static dev.berth.desired.OperatorCommands.invalid;
-import static dev.berth.desired.OperatorCommands.notFound;
-import static dev.berth.desired.OperatorCommands.precondition;
+import static dev.berth.view.CommandRejectedException.invalid;
+import static dev.berth.view.CommandRejectedException.notFound;
+import static dev.berth.view.CommandRejectedException.precondition;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.config.AutoscalingOptions;

@@ -14,7 +14,6 @@ import dev.berth.desired.DesiredChange.Head;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.view.CommandRejectedException;
-import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import dev.berth.view.ControllerCommands;
 import dev.berth.view.ServeDetails;
 import io.vertx.core.Future;
@@ -447,8 +446,7 @@ public final class ServeControl implements BuildCache.BuildInputsLookup {
         .map(
             kept -> {
               if (!kept) {
-                throw new CommandRejectedException(
-                    CommandRejectionReason.UNAVAILABLE,
+                throw CommandRejectedException.unavailable(
                     "the controller term cannot be stored (expected: a writable log)");
               }
               return log.state().term();

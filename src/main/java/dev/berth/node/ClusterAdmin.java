@@ -1,5 +1,8 @@
 package dev.berth.node;
 
+import static dev.berth.view.CommandRejectedException.notFound;
+import static dev.berth.view.CommandRejectedException.precondition;
+
 import dev.berth.cluster.control.ControlServer;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.MembershipStatus;
@@ -12,8 +15,6 @@ import dev.berth.desired.NodeRegistry;
 import dev.berth.desired.ServeControl;
 import dev.berth.view.ClusterCommands;
 import dev.berth.view.ClusterDetails;
-import dev.berth.view.CommandRejectedException;
-import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.Map;
@@ -79,9 +80,8 @@ record ClusterAdmin(
       return unknown(node);
     }
     if (registry.cordoned().size() >= NodeRegistry.MAX_CORDONED) {
-      return refuse(
-          CommandRejectionReason.PRECONDITION,
-          registry.cordoned().size() + " nodes are cordoned (expected: fewer)");
+      int cordoned = registry.cordoned().size();
+      return Future.failedFuture(precondition("%s nodes are cordoned (expected: fewer)", cordoned));
     }
     return cordon(node, true);
   }
@@ -98,9 +98,8 @@ record ClusterAdmin(
                 each ->
                     each.node().name().equals(node) && each.state() == Member.MemberState.LEAVING);
     return leaves
-        ? refuse(
-            CommandRejectionReason.PRECONDITION,
-            "node: " + node + " is leaving (expected: a node that stays)")
+        ? Future.failedFuture(
+            precondition("node: %s is leaving (expected: a node that stays)", node))
         : cordon(node, false);
   }
 
@@ -127,11 +126,6 @@ record ClusterAdmin(
   }
 
   private static Future<Void> unknown(String node) {
-    return refuse(
-        CommandRejectionReason.NOT_FOUND, "node: " + node + " (expected: a node of the cluster)");
-  }
-
-  private static Future<Void> refuse(CommandRejectionReason kind, String why) {
-    return Future.failedFuture(new CommandRejectedException(kind, why));
+    return Future.failedFuture(notFound("node: %s (expected: a node of the cluster)", node));
   }
 }

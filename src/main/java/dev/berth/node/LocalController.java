@@ -183,10 +183,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
   private Controller controller() {
     return current()
         .orElseThrow(
-            () ->
-                new CommandRejectedException(
-                    CommandRejectedException.CommandRejectionReason.UNAVAILABLE,
-                    "controller: none (expected: try again)"));
+            () -> CommandRejectedException.unavailable("controller: none (expected: try again)"));
   }
 
   private Optional<Controller> current() {
@@ -255,11 +252,9 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
 
   private Future<BuildSource> source(String application, String build) {
     ApplicationConfig config = host.builds.config(application, build);
-    String none = "build: %s of %s (expected: a stored build)".formatted(build, application);
+    String none = "build: %s of %s (expected: a stored build)";
     return config == null
-        ? Future.failedFuture(
-            new CommandRejectedException(
-                CommandRejectedException.CommandRejectionReason.NOT_FOUND, none))
+        ? Future.failedFuture(CommandRejectedException.notFound(none, build, application))
         : serve.source(config);
   }
 

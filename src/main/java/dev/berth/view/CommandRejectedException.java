@@ -1,6 +1,7 @@
 package dev.berth.view;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Failure of a command. The command changed nothing, unless the message reports an unknown outcome.
@@ -44,6 +45,27 @@ public final class CommandRejectedException extends RuntimeException {
     super(String.join("\n", problems), null, false, false);
     this.kind = kind;
     this.problems = List.copyOf(problems);
+  }
+
+  /** Returns the failure of an invalid command, with a message in the form of {@code formatted}. */
+  public static CommandRejectedException invalid(String text, @Nullable Object... values) {
+    return new CommandRejectedException(CommandRejectionReason.INVALID, text.formatted(values));
+  }
+
+  /** Returns the failure for a target that does not exist. */
+  public static CommandRejectedException notFound(String text, @Nullable Object... values) {
+    return new CommandRejectedException(CommandRejectionReason.NOT_FOUND, text.formatted(values));
+  }
+
+  /** Returns the failure for a target whose state or configuration forbids the command. */
+  public static CommandRejectedException precondition(String text, @Nullable Object... values) {
+    return new CommandRejectedException(
+        CommandRejectionReason.PRECONDITION, text.formatted(values));
+  }
+
+  /** Returns the failure of a command that was not made durable, or found no controller. */
+  public static CommandRejectedException unavailable(String text, @Nullable Object... values) {
+    return new CommandRejectedException(CommandRejectionReason.UNAVAILABLE, text.formatted(values));
   }
 
   public CommandRejectionReason kind() {

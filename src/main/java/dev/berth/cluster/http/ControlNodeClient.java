@@ -3,7 +3,6 @@ package dev.berth.cluster.http;
 import dev.berth.admin.DigestingFileWriter.DiskFailure;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.view.CommandRejectedException;
-import dev.berth.view.CommandRejectedException.CommandRejectionReason;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClientRequest;
@@ -88,7 +87,7 @@ public record ControlNodeClient(
     String why =
         "%s: status %s for %s".formatted(PeerClient.name(peer), response.statusCode(), path);
     return response.statusCode() / 100 == 4
-        ? new CommandRejectedException(CommandRejectionReason.NOT_FOUND, why)
+        ? CommandRejectedException.notFound("%s", why)
         : new IOException(why);
   }
 

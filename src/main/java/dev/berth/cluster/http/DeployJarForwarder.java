@@ -119,9 +119,8 @@ record DeployJarForwarder(Vertx vertx, ControlNodeClient control, ServeConfig fi
   }
 
   private static CommandRejectedException unreadable(Path jar, Throwable why) {
-    return new CommandRejectedException(
-        CommandRejectionReason.INVALID,
-        jar + ": " + why.getMessage() + " (expected: a readable file)");
+    return CommandRejectedException.invalid(
+        "%s: %s (expected: a readable file)", jar, why.getMessage());
   }
 
   /** Returns the part of a configuration that affects a running instance. */
