@@ -1,8 +1,6 @@
 package dev.berth.cli;
 
-import java.io.PrintWriter;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
@@ -10,7 +8,6 @@ import picocli.CommandLine.ScopeType;
 /** Command {@code berth}: help and version. Subcommands do the work. */
 @Command(
     name = "berth",
-    versionProvider = BerthCommand.BerthVersionProvider.class,
     header = "Serves applications made of replicated deployments over HTTP.",
     synopsisSubcommandLabel = "COMMAND",
     exitCodeList = {
@@ -58,20 +55,13 @@ final class BerthCommand extends CliCommand {
       description = "Shows the versions of Berth and Java.")
   private boolean version;
 
-  @Override
-  void run(PrintWriter out) {
-    throw wrong("Missing command: one of " + String.join(", ", spec.subcommands().keySet()));
-  }
-
-  /** Version from the jar's manifest. */
-  static final class BerthVersionProvider implements IVersionProvider {
-
-    @Override
-    public String[] getVersion() {
-      String version = BerthCommand.class.getPackage().getImplementationVersion();
-      return new String[] {
-        "berth " + (version == null ? "unreleased" : version) + " (Java " + Runtime.version() + ")"
-      };
-    }
+  /** Returns the versions of Berth, from the jar's manifest, and of Java. */
+  static String versions() {
+    String version = BerthCommand.class.getPackage().getImplementationVersion();
+    return "berth "
+        + (version == null ? "unreleased" : version)
+        + " (Java "
+        + Runtime.version()
+        + ")";
   }
 }

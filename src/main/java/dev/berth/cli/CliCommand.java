@@ -30,13 +30,15 @@ abstract class CliCommand implements Callable<Integer> {
   }
 
   /**
-   * Runs the command.
+   * Runs the command. A command that has only subcommands does not override this method.
    *
    * @param out standard output, which is flushed afterwards
    * @throws CommandExitException with the exit code
    * @throws ConfigException whose problems are then printed
    */
-  abstract void run(PrintWriter out) throws InterruptedException;
+  void run(PrintWriter out) throws InterruptedException {
+    throw wrong("Missing command: one of " + String.join(", ", spec.subcommands().keySet()));
+  }
 
   @Override
   public final Integer call() throws InterruptedException {

@@ -35,11 +35,6 @@ import picocli.CommandLine.Parameters;
       ClusterCommand.Uncordon.class
     })
 final class ClusterCommand extends CliCommand {
-  @Override
-  void run(PrintWriter out) {
-    throw wrong("Missing command: one of " + String.join(", ", spec.subcommands().keySet()));
-  }
-
   /** Command {@code berth cluster drain}: moves a node's replicas to other nodes. */
   @Command(
       name = "drain",

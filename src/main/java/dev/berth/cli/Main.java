@@ -66,6 +66,7 @@ public final class Main {
             new ClusterCommand(),
             new SchemaCommand());
     CommandLine berth = new CommandLine(new BerthCommand(around));
+    berth.getCommandSpec().version(BerthCommand.versions());
     all.stream()
         .filter(each -> words.length > 0 && words[0].equals(nameOf(each)))
         .findFirst()

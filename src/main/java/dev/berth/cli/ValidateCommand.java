@@ -8,8 +8,8 @@ import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.ConfigProblem;
 import dev.berth.net.tls.TlsFileException;
 import dev.berth.net.tls.TlsFiles;
+import dev.berth.protocol.json.RecordWriter;
 import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
@@ -103,15 +103,8 @@ final class ValidateCommand extends CliCommand {
   private static String encode(List<ConfigProblem> problems) {
     JsonArray array = new JsonArray();
     for (ConfigProblem problem : problems) {
-      array.add(
-          new JsonObject()
-              .put("severity", problem.severity().name().toLowerCase(Locale.ROOT))
-              .put("file", problem.file())
-              .put("line", problem.line())
-              .put("column", problem.column())
-              .put("path", problem.path())
-              .put("value", problem.value())
-              .put("expected", problem.expected()));
+      String severity = problem.severity().name().toLowerCase(Locale.ROOT);
+      array.add(new RecordWriter().record(problem).put("severity", severity));
     }
     return array.encodePrettily();
   }
