@@ -24,50 +24,38 @@ public final class SubmittedConfig {
   /** Name of a submitted text, in place of a file's name. */
   public static final String SENT = "config";
 
-  private static final Function<String, @Nullable Path> NONE = sha256 -> null;
-
   private static final String RESTART = "the same, or a restart with another file";
 
   private SubmittedConfig() {}
 
   /**
-   * Reads a whole configuration.
-   *
-   * @param name of the text, for its problems
-   * @param running the configuration at the start of the instance
-   * @return {@code running} with the applications and the capacity of {@code text}, and only its
-   *     warnings
-   * @throws ConfigException with all problems
-   */
-  public static ServeConfig read(String name, Path folder, String text, ServeConfig running) {
-    return read(top(name, folder, NONE), name, text, running);
-  }
-
-  /**
    * Reads a submitted text: a whole configuration or an entry of {@code applications}.
    *
-   * @param application name of the entry; null for a whole configuration
+   * @param name of the text, for its problems
+   * @param application name of the entry, which may omit the name, but must not contain another;
+   *     null for a whole configuration
+   * @param running the configuration at the start of the instance
    * @param jars returns the path of an uploaded jar by its SHA-256; null when unknown
+   * @return {@code running} with the applications and the capacity of {@code text}, or with only
+   *     the application of the entry, and only the warnings of {@code text}
    * @throws ConfigException with all problems
    */
-  public static ServeConfig readSent(
+  public static ServeConfig read(
+      String name,
       Path folder,
       String text,
       @Nullable String application,
       ServeConfig running,
       Function<String, @Nullable Path> jars) {
-    ParseContext top = top(SENT, folder, jars);
+    ParseContext top = ParseContext.top(name, folder, ServeConfig.SECTION::pathOf, false, jars);
+    Node root = compose(name, text);
     return application == null
-        ? read(top, SENT, text, running)
-        : readOne(top, SENT, text, application, running);
+        ? readWhole(top, root, running)
+        : readEntry(top, root, name, application, running);
   }
 
-  private static ParseContext top(String name, Path folder, Function<String, @Nullable Path> jars) {
-    return ParseContext.top(name, folder, ServeConfig.SECTION::pathOf, false, jars);
-  }
-
-  private static ServeConfig read(ParseContext top, String name, String text, ServeConfig running) {
-    Settings values = ServeConfig.SECTION.read(compose(name, text), top);
+  private static ServeConfig readWhole(ParseContext top, Node root, ServeConfig running) {
+    Settings values = ServeConfig.SECTION.read(root, top);
     if (values != null && !values.gives(ServeConfig.APPLICATIONS)) {
       values.problem(ServeConfig.APPLICATIONS, "missing", "a list of mappings");
     }
@@ -77,21 +65,8 @@ public final class SubmittedConfig {
         right.get(ServeConfig.APPLICATIONS), right.find(ServeConfig.TARGET_CAPACITY), running, top);
   }
 
-  /**
-   * Reads an entry of {@code applications}.
-   *
-   * @param application its name; the entry may omit the name, but must not contain another
-   * @return {@code running} with only that application, and only the warnings of {@code text}
-   * @throws ConfigException with all problems
-   */
-  public static ServeConfig readOne(
-      String name, Path folder, String text, String application, ServeConfig running) {
-    return readOne(top(name, folder, NONE), name, text, application, running);
-  }
-
-  private static ServeConfig readOne(
-      ParseContext top, String name, String text, String application, ServeConfig running) {
-    Node root = compose(name, text);
+  private static ServeConfig readEntry(
+      ParseContext top, Node root, String name, String application, ServeConfig running) {
     String key = ApplicationConfig.NAME.name();
     boolean unnamed = root instanceof MappingNode && YamlScalars.child(root, key) == null;
     Node named = // the section reports other node types

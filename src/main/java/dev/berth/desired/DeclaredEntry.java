@@ -67,8 +67,13 @@ public final class DeclaredEntry {
     if (json.getValue("runtime_env") instanceof JsonObject environment) {
       environment.put("jars", new JsonArray(jars.stream().map(Path::toString).toList()));
     }
-    return SubmittedConfig.readOne(
-            "application " + application, Path.of("."), json.encode(), application, around)
+    return SubmittedConfig.read(
+            "application " + application,
+            Path.of("."),
+            json.encode(),
+            application,
+            around,
+            sha256 -> null)
         .applications()
         .get(0)
         .placeless();

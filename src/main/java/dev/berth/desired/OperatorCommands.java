@@ -144,7 +144,8 @@ record OperatorCommands(
     ServeConfig file = reader.file();
     DeclaredJarStore jars = reader.jars();
     ServeConfig submitted =
-        SubmittedConfig.readSent(folder, config, only, file, reader.jars()::findQuietly);
+        SubmittedConfig.read(
+            SubmittedConfig.SENT, folder, config, only, file, reader.jars()::findQuietly);
     String by = from != null && from.equals(file.origin().uri()) ? LastApplied.START : from;
     submitted.warnings().forEach(warning -> LOG.warn("{}", warning));
     new RouteRules(file).requireFree(state, submitted.applications(), what, by);

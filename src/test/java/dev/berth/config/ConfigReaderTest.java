@@ -178,7 +178,11 @@ class ConfigReaderTest {
 
     onlyProblem(Yaml.problems(() -> ConfigReader.submission(file, List.of())))
         .endsWith("a.yaml:1:1: applications: missing (expected: a list of mappings)");
-    assertThat(Yaml.problems(() -> SubmittedConfig.read("config", folder, "{}", Yaml.read("{}"))))
+    assertThat(
+            Yaml.problems(
+                () ->
+                    SubmittedConfig.read(
+                        "config", folder, "{}", null, Yaml.read("{}"), jar -> null)))
         .containsExactly("config:1:1: applications: missing (expected: a list of mappings)");
   }
 

@@ -70,7 +70,7 @@ class HugeConfigTest {
     long cpu = THREADS.getCurrentThreadCpuTime();
     List<ConfigProblem> told;
     try {
-      told = SubmittedConfig.read("PUT", HERE, text, RUNNING).warnings();
+      told = SubmittedConfig.read("PUT", HERE, text, null, RUNNING, jar -> null).warnings();
     } catch (ConfigException refused) {
       told = refused.problems();
     }
@@ -309,7 +309,8 @@ class HugeConfigTest {
 
   @Test
   void aThousandRealApplicationsAreRead() {
-    ServeConfig config = SubmittedConfig.read("PUT", HERE, realApplications(1000), RUNNING);
+    ServeConfig config =
+        SubmittedConfig.read("PUT", HERE, realApplications(1000), null, RUNNING, jar -> null);
 
     assertThat(config.applications()).hasSize(1000);
     assertThat(config.applications().get(999).deployments()).hasSize(4);
@@ -326,7 +327,7 @@ class HugeConfigTest {
                         .formatted(i, i),
                 64 << 10);
 
-    assertThat(SubmittedConfig.read("PUT", HERE, text, RUNNING).applications())
+    assertThat(SubmittedConfig.read("PUT", HERE, text, null, RUNNING, jar -> null).applications())
         .hasSizeGreaterThan(900)
         .allSatisfy(
             each -> assertThat(each.get(ApplicationConfig.ARGS)).containsEntry("x", List.of(1)));

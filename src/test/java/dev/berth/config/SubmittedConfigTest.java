@@ -26,11 +26,11 @@ class SubmittedConfigTest {
   @TempDir Path folder;
 
   private ServeConfig read(String text) {
-    return SubmittedConfig.read("PUT", folder, text, RUNNING);
+    return SubmittedConfig.read("PUT", folder, text, null, RUNNING, jar -> null);
   }
 
   private ServeConfig readOne(String text) {
-    return SubmittedConfig.readOne("PUT", folder, text, "shop", RUNNING);
+    return SubmittedConfig.read("PUT", folder, text, "shop", RUNNING, jar -> null);
   }
 
   @Test

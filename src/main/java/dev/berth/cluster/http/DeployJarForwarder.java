@@ -81,7 +81,8 @@ record DeployJarForwarder(Vertx vertx, ControlNodeClient control, ServeConfig fi
     ServeConfig sent;
     try {
       sent =
-          SubmittedConfig.readSent(
+          SubmittedConfig.read(
+              SubmittedConfig.SENT,
               file.folder(),
               text,
               application,
