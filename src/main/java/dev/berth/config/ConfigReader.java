@@ -53,7 +53,7 @@ public final class ConfigReader {
       read.top()
           .key(ServeConfig.APPLICATIONS.name())
           .problem(root, "missing", "a list of mappings");
-      throw new ConfigException(read.top().problems());
+      throw new ConfigException(read.top().problems().first());
     }
     return DeployPayload.of(read.config(), read.root(), read.top());
   }
@@ -124,20 +124,20 @@ public final class ConfigReader {
     Node whole = new Overlay(top).apply(root.get(), settings);
     Settings values = ServeConfig.SECTION.read(whole, top);
     UnaryOperator<ConfigProblem> place = each -> each;
-    if (top.isWrong() && !settings.isEmpty()) {
+    if (top.problems().refuse() && !settings.isEmpty()) {
       ParseContext alone =
           ParseContext.top(name, folder, ServeConfig.SECTION::pathOf, true, jar -> null);
       place = blame(root.get(), alone, settings);
     }
-    List<ConfigProblem> problems = lenient ? top.everyProblem() : top.problems();
+    List<ConfigProblem> problems = lenient ? top.problems().every() : top.problems().first();
     problems.replaceAll(place);
     boolean refused =
         lenient
             ? problems.stream()
                 .anyMatch(each -> !each.isWarning() && ServeConfig.entry(each).isEmpty())
-            : top.isWrong();
+            : top.problems().refuse();
     if (values == null || refused) {
-      throw new ConfigException(top.problems().stream().map(place).toList());
+      throw new ConfigException(top.problems().first().stream().map(place).toList());
     }
     return new ParsedConfig(ServeConfig.from(values, problems, uri), whole, top);
   }
@@ -149,7 +149,7 @@ public final class ConfigReader {
   private static UnaryOperator<ConfigProblem> blame(
       Node file, ParseContext alone, List<Setting> settings) {
     ServeConfig.SECTION.read(file, alone);
-    Set<ConfigProblem> own = Set.copyOf(alone.everyProblem());
+    Set<ConfigProblem> own = Set.copyOf(alone.problems().every());
     String options = settings.stream().map(Setting::option).distinct().collect(joining(", "));
     return each ->
         each.line() == 0 || own.contains(each)

@@ -42,7 +42,7 @@ public record DeployPayload(
   static DeployPayload of(ServeConfig config, Node root, ParseContext place) {
     Map<String, @Nullable Object> whole = Types.FREE_MAP.read(root, place);
     if (whole == null) {
-      throw new ConfigException(place.problems());
+      throw new ConfigException(place.problems().first());
     }
     Map<String, @Nullable Object> document = new LinkedHashMap<>(whole);
     List<String> leftOut = OF_THE_INSTANCE.stream().filter(whole::containsKey).toList();

@@ -99,8 +99,8 @@ public final class SubmittedConfig {
   }
 
   private static Settings requireRight(@Nullable Settings values, ParseContext top) {
-    if (values == null || top.isWrong()) {
-      throw new ConfigException(top.problems());
+    if (values == null || top.problems().refuse()) {
+      throw new ConfigException(top.problems().first());
     }
     return values;
   }
@@ -121,7 +121,7 @@ public final class SubmittedConfig {
         file.with(ServeConfig.TARGET_CAPACITY, capacity),
         applications.stream().map(each -> ApplicationConfig.from(each, file)).toList(),
         running.folder(),
-        top.problems(),
+        top.problems().first(),
         running.origin(),
         running.source());
   }

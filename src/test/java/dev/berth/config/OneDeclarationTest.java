@@ -50,7 +50,7 @@ class OneDeclarationTest {
 
   private List<String> problems(String text) {
     read(text);
-    return top.problems().stream().map(ConfigProblem::toString).toList();
+    return top.problems().first().stream().map(ConfigProblem::toString).toList();
   }
 
   @Test

@@ -54,7 +54,7 @@ public record NodePositions(Node node, Map<String, Node> given, ParseContext pla
    * reported only when the file has no other error.
    */
   public Map<String, @Nullable Object> tree() {
-    ParseContext told = place.isWrong() ? ParseContext.nowhere() : place;
+    ParseContext told = place.problems().refuse() ? ParseContext.nowhere() : place;
     Map<String, @Nullable Object> tree = new FreeFormMapType().read(node, told);
     return tree == null ? Map.of() : tree;
   }

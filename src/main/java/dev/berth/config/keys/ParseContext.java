@@ -3,7 +3,6 @@ package dev.berth.config.keys;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -38,7 +37,7 @@ public final class ParseContext {
    * @param folder base of relative paths in the file
    * @param elsewhere returns the path of a key of a given name anywhere in a file, or null; for
    *     hints
-   * @param all whether {@link #everyProblem} will be called
+   * @param all whether {@link Problems#every} will be called
    * @param jars returns the path of a jar by its SHA-256 in 64 hexadecimal digits; null when
    *     unknown
    */
@@ -109,9 +108,7 @@ public final class ParseContext {
 
   /** Reports a problem with a setting that cannot be applied. */
   public void problem(String option, String key, String value, String expected) {
-    reading
-        .problems()
-        .add(new ConfigProblem(option, 0, 0, YamlScalars.shorten(key), value, expected));
+    problems().add(new ConfigProblem(option, 0, 0, YamlScalars.shorten(key), value, expected));
   }
 
   /** Reports a problem at {@code node}. */
@@ -131,8 +128,7 @@ public final class ParseContext {
   private void report(
       ConfigProblem.Severity severity, Optional<Mark> mark, String value, String expected) {
     FilePosition spot = spot(mark);
-    reading
-        .problems()
+    problems()
         .add(
             new ConfigProblem(
                 severity, spot.file(), spot.line(), spot.column(), path, value, expected));
@@ -174,29 +170,9 @@ public final class ParseContext {
     return reading.filesLeft().get() < 0;
   }
 
-  /** Returns whether an error was reported so far; warnings do not count. */
-  public boolean isWrong() {
-    return reading.problems().refuse();
-  }
-
-  /**
-   * Returns whether the number of reported errors is at its limit; further ones are only counted.
-   */
-  boolean isFull() {
-    return reading.problems().isFull();
-  }
-
-  /**
-   * Returns the first problems and warnings so far in the order of the file, and the number of
-   * further ones.
-   */
-  public List<ConfigProblem> problems() {
-    return reading.problems().first();
-  }
-
-  /** Returns all problems; requires a place that was created to retain all. */
-  public List<ConfigProblem> everyProblem() {
-    return reading.problems().every();
+  /** Returns the collector of the problems of the whole reading. */
+  public Problems problems() {
+    return reading.problems();
   }
 
   /**

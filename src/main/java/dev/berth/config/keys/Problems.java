@@ -32,8 +32,8 @@ public final class Problems {
     }
   }
 
-  /** Returns whether an error prevents the use of the configuration. */
-  boolean refuse() {
+  /** Returns whether an error prevents the use of the configuration; warnings do not count. */
+  public boolean refuse() {
     return errors > 0;
   }
 
@@ -42,8 +42,11 @@ public final class Problems {
     return errors >= MAX_REPORTED;
   }
 
-  /** Returns the retained problems in the order of the file. */
-  List<ConfigProblem> every() {
+  /**
+   * Returns the retained problems in the order of the file: all problems, if the collector was
+   * created to retain all.
+   */
+  public List<ConfigProblem> every() {
     List<ConfigProblem> every = new ArrayList<>(kept);
     every.sort(
         Comparator.comparingInt(ConfigProblem::line).thenComparingInt(ConfigProblem::column));
@@ -54,7 +57,7 @@ public final class Problems {
    * Returns the first problems in the order of the file; the last ones state the number of further
    * problems.
    */
-  List<ConfigProblem> first() {
+  public List<ConfigProblem> first() {
     List<ConfigProblem> first = new ArrayList<>();
     int[] left = {MAX_REPORTED, MAX_REPORTED};
     for (ConfigProblem each : every()) {

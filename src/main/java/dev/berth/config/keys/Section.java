@@ -282,7 +282,7 @@ public final class Section implements Type<Settings> {
       }
     } else if (rightPath != null) {
       place.problem(node, "does not belong here", rightPath);
-    } else if (place.isFull()) {
+    } else if (place.problems().isFull()) {
       place.problem(node, "unknown key", "none");
     } else {
       String near = KeySuggestion.forName(name, keys.stream().map(ConfigKey::name).toList());
