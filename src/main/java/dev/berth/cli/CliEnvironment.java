@@ -8,7 +8,6 @@ import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.time.Duration;
 import java.util.Locale;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -70,11 +69,6 @@ record CliEnvironment(
     out.flush();
     String typed = answer.get();
     return typed != null && typed.strip().toLowerCase(Locale.ROOT).matches("y(es)?");
-  }
-
-  /** Waits for a duration. */
-  void letPass(Duration time) throws InterruptedException {
-    pause.until(new CompletableFuture<Void>(), time);
   }
 
   private static boolean pause(CompletionStage<?> stop, Duration time) throws InterruptedException {

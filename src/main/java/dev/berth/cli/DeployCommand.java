@@ -132,7 +132,7 @@ final class DeployCommand extends MutatingCommand {
     String path = only == null ? ALL : ALL + "/" + AdminHttpClient.encoded(only);
     JsonObject declared =
         new JsonObject(only == null ? submission.document() : submission.applications().get(only));
-    String sent = uploads.inPlaceOfPaths(declared).encode();
+    String sent = uploads.jars.inPlaceOfPaths(declared).encode();
     return server.required(server.send("PUT", path + query, sent), "applications", JsonArray.class);
   }
 

@@ -4,14 +4,14 @@ import static java.net.HttpURLConnection.HTTP_CREATED;
 
 import dev.berth.cli.CliCommand.CommandExitException;
 import dev.berth.code.ContentAddressedJars;
-import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
 
 /** Jars sent to a server; deployed configurations then name them by their digest. */
 final class JarUploads {
 
-  private final ContentAddressedJars jars = new ContentAddressedJars();
+  /** Digests of the jars that were sent, or that the server had. */
+  final ContentAddressedJars jars = new ContentAddressedJars();
 
   /**
    * Sends a jar, unless the server has it.
@@ -37,13 +37,5 @@ final class JarUploads {
       throw server.refusal(response);
     }
     return true;
-  }
-
-  /**
-   * Returns a configuration, or an application's entry, with the digests of sent jars as their
-   * paths.
-   */
-  JsonObject inPlaceOfPaths(JsonObject declared) {
-    return jars.inPlaceOfPaths(declared);
   }
 }

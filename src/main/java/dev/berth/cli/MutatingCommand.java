@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Option;
@@ -146,7 +147,8 @@ abstract class MutatingCommand extends AdminCommand {
       if (end != null) {
         return end;
       }
-      around().letPass(pause.compareTo(left) < 0 ? pause : left);
+      Duration time = pause.compareTo(left) < 0 ? pause : left;
+      around().pause().until(new CompletableFuture<Void>(), time);
     }
   }
 
