@@ -1,10 +1,10 @@
 package dev.berth.cluster.control;
 
 import dev.berth.cluster.control.ControlForm.Urgent;
-import dev.berth.cluster.link.InFlightBytes;
 import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.config.ClusterConfig.ClusterRole;
+import dev.berth.stream.CountingLimit;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetSocket;
@@ -53,7 +53,7 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
     this.stranger = peer + ": ";
     this.tls = tls;
     this.user = user.apply(this);
-    this.link = new Link(loop, PIECE_BYTES + 1, new InFlightBytes(MAX_BYTES), this);
+    this.link = new Link(loop, PIECE_BYTES + 1, new CountingLimit(MAX_BYTES), this);
   }
 
   /** Attaches the socket and sends the messages that were queued before. */

@@ -1,10 +1,10 @@
 package dev.berth.cluster.data;
 
 import dev.berth.cluster.link.HeartbeatMonitor;
-import dev.berth.cluster.link.InFlightBytes;
 import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.protocol.BusAddresses;
+import dev.berth.stream.CountingLimit;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetSocket;
 import java.util.ArrayList;
@@ -44,7 +44,7 @@ final class InboundLink implements Link.LinkOwner {
     this.home = home;
     this.socket = socket;
     this.silence = home.silence(LinkTls.HANDSHAKE);
-    this.link = new Link(home.loop, DataFrame.MAX_BYTES, new InFlightBytes(OWN_FRAMES_ONLY), this);
+    this.link = new Link(home.loop, DataFrame.MAX_BYTES, new CountingLimit(OWN_FRAMES_ONLY), this);
   }
 
   @Override

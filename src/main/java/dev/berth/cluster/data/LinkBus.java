@@ -1,6 +1,5 @@
 package dev.berth.cluster.data;
 
-import dev.berth.cluster.link.InFlightBytes;
 import dev.berth.cluster.link.LinkServer;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.Member;
@@ -10,6 +9,7 @@ import dev.berth.metrics.MetricSeries;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.SendResult;
+import dev.berth.stream.CountingLimit;
 import io.vertx.core.Future;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetClient;
@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LinkBus implements BusSender {
   /** A peer, and its bytes in flight over all links. */
-  record LinkPeer(Member member, InFlightBytes inFlight) {}
+  record LinkPeer(Member member, CountingLimit inFlight) {}
 
   final ClusterConfig config;
   final String busNode; // own bus name
@@ -129,7 +129,7 @@ public final class LinkBus implements BusSender {
     LinkPeer before = peers.get(peer);
     if (before == null || before.member().registration() != member.registration()) {
       remove(peer);
-      peers.put(peer, new LinkPeer(member, new InFlightBytes(config.maxInflightBytesPerPeer())));
+      peers.put(peer, new LinkPeer(member, new CountingLimit(config.maxInflightBytesPerPeer())));
     }
   }
 
@@ -160,7 +160,7 @@ public final class LinkBus implements BusSender {
       return here.send(node, address, message);
     }
     LinkPeer known = peers.get(node);
-    if (known == null || known.inFlight().full()) {
+    if (known == null || known.inFlight().inUse() >= known.inFlight().most) {
       counters.refusedSends.increment();
       return known == null ? SendResult.GONE : SendResult.NOT_NOW;
     }
@@ -184,7 +184,7 @@ public final class LinkBus implements BusSender {
     counters.show(into);
     SortedMap<String, Long> bytes = new TreeMap<>(); // two processes may briefly share a name
     peers.forEach(
-        (peer, known) -> bytes.merge(NodeInfo.nameOf(peer), known.inFlight().bytes(), Long::sum));
+        (peer, known) -> bytes.merge(NodeInfo.nameOf(peer), known.inFlight().inUse(), Long::sum));
     bytes.forEach(
         (name, now) ->
             into.with("node", name)

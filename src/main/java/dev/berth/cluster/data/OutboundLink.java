@@ -1,12 +1,12 @@
 package dev.berth.cluster.data;
 
 import dev.berth.cluster.link.HeartbeatMonitor;
-import dev.berth.cluster.link.InFlightBytes;
 import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.Member;
 import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
+import dev.berth.stream.CountingLimit;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetSocket;
 import java.time.Duration;
@@ -35,7 +35,7 @@ final class OutboundLink implements Link.LinkOwner {
   private boolean welcome; // WELCOME received
   private boolean suspect;
 
-  OutboundLink(EventLoopLinks home, Member peer, LocalRegistration own, InFlightBytes inFlight) {
+  OutboundLink(EventLoopLinks home, Member peer, LocalRegistration own, CountingLimit inFlight) {
     this.home = home;
     this.peer = peer;
     this.busNode = peer.node().busName();

@@ -1,5 +1,6 @@
 package dev.berth.cluster.link;
 
+import dev.berth.stream.CountingLimit;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
@@ -97,9 +98,12 @@ public final class Link {
   /** Maximum initial capacity in bytes. A tick is expected to write as much as the previous one. */
   private static final int MAX_EXPECTED_BYTES = 64 * 1024;
 
+  /** Bytes beyond the limit in flight for a link's own frames, which are small and few. */
+  private static final int OWN_ROOM = 64 * 1024;
+
   private final ContextInternal loop;
   private final int maxFrameBytes;
-  private final InFlightBytes inFlight;
+  private final CountingLimit inFlight;
   private final LinkOwner owner;
   private final FrameDecoder frames;
   private final Runnable flush = this::flush;
@@ -120,8 +124,10 @@ public final class Link {
    *
    * @param loop event loop of the link and of its socket
    * @param maxFrameBytes limit for both directions, without the length
+   * @param inFlight limits the bytes of frames to the peer over all links: written, but not yet
+   *     accepted by the kernel
    */
-  public Link(ContextInternal loop, int maxFrameBytes, InFlightBytes inFlight, LinkOwner owner) {
+  public Link(ContextInternal loop, int maxFrameBytes, CountingLimit inFlight, LinkOwner owner) {
     this.loop = loop;
     this.maxFrameBytes = maxFrameBytes;
     this.inFlight = inFlight;
@@ -172,7 +178,7 @@ public final class Link {
    */
   public int writeWithBody(Function<Buffer, @Nullable Buffer> payload) {
     assert loop.inThread();
-    return ended || inFlight.full() ? NOT_SENT : append(rest, payload, 0);
+    return ended || inFlight.inUse() >= inFlight.most ? NOT_SENT : append(rest, payload, 0);
   }
 
   /**
@@ -184,7 +190,7 @@ public final class Link {
     if (ended) {
       return;
     }
-    if (append(first, bodyless(payload), InFlightBytes.OWN_ROOM) == NOT_SENT) {
+    if (append(first, bodyless(payload), OWN_ROOM) == NOT_SENT) {
       end("the peer does not read");
     }
   }
@@ -207,6 +213,16 @@ public final class Link {
     };
   }
 
+  /**
+   * Counts a frame, unless it exceeds the limit. A frame of any size fits while at most {@link
+   * #OWN_ROOM} bytes are in flight.
+   *
+   * @param room bytes beyond the limit
+   */
+  static boolean tryTake(CountingLimit inFlight, int bytes, int room) {
+    return inFlight.tryTake(bytes, Math.max(inFlight.most + room, OWN_ROOM + bytes));
+  }
+
   private int append(UnsentFrames to, Function<Buffer, @Nullable Buffer> payload, int room) {
     int start = to.last.writerIndex();
     boolean fits = false;
@@ -220,9 +236,10 @@ public final class Link {
             "frame: %d bytes (expected: at most %d)".formatted(length, maxFrameBytes));
       }
       to.out.setInt(start, length);
-      fits = inFlight.tryAdd(FrameDecoder.LENGTH + length, room);
+      int bytes = FrameDecoder.LENGTH + length;
+      fits = tryTake(inFlight, bytes, room);
       if (fits) {
-        counted += FrameDecoder.LENGTH + length;
+        counted += bytes;
         if (body != null) {
           to.add(body);
         }
@@ -265,7 +282,7 @@ public final class Link {
     if (ended) {
       return; // the end has counted it
     }
-    inFlight.done(bytes);
+    inFlight.give(bytes);
     counted -= bytes;
     if (failed != null) {
       end(Objects.toString(failed.getMessage(), failure));
@@ -310,7 +327,7 @@ public final class Link {
       return;
     }
     ended = true;
-    inFlight.done(counted);
+    inFlight.give(counted);
     counted = 0;
     if (socket != null) {
       close(socket);

@@ -143,7 +143,7 @@ public final class FakeNode implements LocalMailboxes, LinkListener {
   }
 
   long inFlight(String to) {
-    return bus.peers.get(to).inFlight().bytes();
+    return bus.peers.get(to).inFlight().inUse();
   }
 
   // --- what the links ask ---

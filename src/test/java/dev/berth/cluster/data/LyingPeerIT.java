@@ -5,7 +5,6 @@ import static dev.berth.cluster.link.LinkWorld.on;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import dev.berth.cluster.link.InFlightBytes;
 import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.link.LinkWorld;
@@ -17,6 +16,7 @@ import dev.berth.protocol.BusMessage.CallAccepted;
 import dev.berth.protocol.BusMessage.ReserveSlot;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
+import dev.berth.stream.CountingLimit;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetClient;
@@ -107,7 +107,7 @@ class LyingPeerIT {
 
     Liar(ContextInternal loop) {
       this.loop = loop;
-      this.link = new Link(loop, DataFrame.MAX_BYTES, new InFlightBytes(1 << 20), this);
+      this.link = new Link(loop, DataFrame.MAX_BYTES, new CountingLimit(1 << 20), this);
     }
 
     void say(Consumer<Buffer> frame) {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.config.ClusterConfig.ClusterRole;
 import dev.berth.ingress.Certificates;
+import dev.berth.stream.CountingLimit;
 import io.netty.handler.ssl.OpenSsl;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -49,7 +50,7 @@ class LinkIT {
 
   /** One end. */
   private static final class End implements Link.LinkOwner {
-    final InFlightBytes inFlight;
+    final CountingLimit inFlight;
     final Link link;
     final List<Buffer> frames = new CopyOnWriteArrayList<>();
     final List<Integer> reads = new CopyOnWriteArrayList<>(); // frames of each
@@ -57,7 +58,7 @@ class LinkIT {
     volatile int flushes;
 
     End(ContextInternal loop, long cap) {
-      inFlight = new InFlightBytes(cap);
+      inFlight = new CountingLimit(cap);
       link = new Link(loop, MAX_FRAME, inFlight, this);
     }
 
@@ -168,7 +169,7 @@ class LinkIT {
 
     assertThat(write(from, MAX_FRAME, 3)).isTrue();
     world.eventually(() -> to.frames.size() == 53);
-    world.eventually(() -> from.inFlight.bytes() == 0);
+    world.eventually(() -> from.inFlight.inUse() == 0);
     assertThatThrownBy(() -> write(from, MAX_FRAME + 1, 1)).hasMessageContaining("at most 1048576");
     assertThat(write(from, 1, 1)).as("what was refused left nothing").isTrue();
     world.eventually(() -> to.frames.size() == 54);
@@ -212,13 +213,13 @@ class LinkIT {
     NetSocket unread = taken();
 
     assertThat(write(from, MAX_FRAME, 20)).isTrue();
-    assertThat(from.inFlight.bytes()).isGreaterThan(15 << 20); // the kernel took the rest
+    assertThat(from.inFlight.inUse()).isGreaterThan(15 << 20); // the kernel took the rest
     Promise<Void> gone = Promise.promise();
     unread.closeHandler(closed -> gone.complete());
     long begun = System.nanoTime();
     end(here, from, "enough");
     assertThat(from.reason()).isEqualTo("enough");
-    assertThat(from.inFlight.bytes()).isZero();
+    assertThat(from.inFlight.inUse()).isZero();
     unread.resume(); // reads what is left, and then the end
     await(gone.future());
     long took = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
@@ -238,10 +239,10 @@ class LinkIT {
           here.runOnContext(
               none ->
                   stuck[0] = from.link.write(out -> out.appendBytes(megabyte)) ? 0 : ++stuck[0]);
-          assertThat(from.inFlight.bytes()).isLessThanOrEqualTo(8 << 20);
+          assertThat(from.inFlight.inUse()).isLessThanOrEqualTo(8 << 20);
           return stuck[0] > 40;
         });
-    assertThat(from.inFlight.bytes()).isGreaterThan(7 << 20);
+    assertThat(from.inFlight.inUse()).isGreaterThan(7 << 20);
     assertThat(from.ended).isNotDone();
     on(
         here,
@@ -252,7 +253,7 @@ class LinkIT {
           return null;
         });
     assertThat(from.reason()).isEqualTo("the peer does not read");
-    assertThat(from.inFlight.bytes()).isZero();
+    assertThat(from.inFlight.inUse()).isZero();
   }
 
   @ParameterizedTest
