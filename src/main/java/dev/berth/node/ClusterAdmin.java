@@ -16,7 +16,6 @@ import dev.berth.desired.ServeControl;
 import dev.berth.view.ClusterCommands;
 import dev.berth.view.ClusterDetails;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -37,9 +36,8 @@ record ClusterAdmin(
 
   @Override
   public Future<ClusterDetails> details() {
-    Promise<MembershipStatus> asked = Promise.promise();
-    server.status(asked::complete);
-    return asked.future().map(this::details);
+    return Future.<MembershipStatus>future(asked -> server.status(asked::complete))
+        .map(this::details);
   }
 
   private ClusterDetails details(MembershipStatus status) {

@@ -5,7 +5,6 @@ import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.Handshake.HandshakeHello;
 import dev.berth.cluster.membership.Handshake.HandshakeRefused;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.internal.ContextInternal;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,11 +48,9 @@ public final class BootstrapListener {
             })
         .compose(listens -> loop.owner().timer(LISTEN_MS, TimeUnit.MILLISECONDS))
         .compose(
-            over -> {
-              Promise<Void> closed = Promise.promise();
-              loop.runOnContext(here -> callers.end(server).onComplete(closed));
-              return closed.future();
-            })
+            over ->
+                Future.future(
+                    closed -> loop.runOnContext(here -> callers.end(server).onComplete(closed))))
         .map(closed -> List.copyOf(callers.nodes.values()));
   }
 

@@ -2,7 +2,6 @@ package dev.berth.cluster.link;
 
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
-import io.vertx.core.Promise;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetServer;
 import io.vertx.core.net.NetServerOptions;
@@ -57,9 +56,9 @@ public final class LinkServer {
 
   private Future<NetServer> listen(
       ContextInternal loop, String host, int port, Handler<NetSocket> accepted) {
-    Promise<NetServer> listening = Promise.promise();
-    loop.runOnContext(here -> server(loop, accepted).listen(port, host).onComplete(listening));
-    return listening.future();
+    return Future.future(
+        done ->
+            loop.runOnContext(here -> server(loop, accepted).listen(port, host).onComplete(done)));
   }
 
   private NetServer server(ContextInternal loop, Handler<NetSocket> accepted) {
