@@ -1,9 +1,6 @@
 package dev.berth.desired;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.berth.api.DeploymentId;
-import dev.berth.code.Fingerprint;
 import dev.berth.controller.AutoscaledReplicaCount;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.DeclaredApplication;
@@ -14,7 +11,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -375,9 +371,8 @@ public final class DesiredState {
     if (nodes.equals(NodeRegistry.NONE)) {
       return change;
     }
-    byte[] text = (command().getValue() + change.toJson().encode()).getBytes(UTF_8);
-    byte[] digest = Fingerprint.sha256().digest(text);
-    return change.chained(Map.of(change.index(), HexFormat.of().formatHex(digest, 0, 16)));
+    String digest = DeclaredEntry.digest(command().getValue() + change.toJson().encode());
+    return change.chained(Map.of(change.index(), digest.substring(0, 32))); // of 64 hex digits
   }
 
   /** Returns the index of the last operator's command, and the digest of the chain up to it. */

@@ -74,7 +74,7 @@ record ControllerActionExecutor(
         .on(Configure.class, configure -> routes.configured(configure.target().id()))
         .on(Forget.class, forget -> deployments.forget(forget.deployment()))
         .on(Forget.class, forget -> replicas.forget(forget.deployment()))
-        .on(Forget.class, forget -> routes.forgotten(forget.deployment()))
+        .on(Forget.class, forget -> routes.updateEndpoints(forget.deployment()))
         .on(Forget.class, forget -> log.level(loggerOf(forget.deployment()), null))
         .on(RouteTo.class, routes::route)
         .on(SplitEndpoint.class, split -> routes.split(split.route(), split.weights()))

@@ -133,7 +133,7 @@ final class TrafficSimulation extends ClusterRun {
       } else if (!isWanted && wanted.remove(id)) {
         retired.add(router(id));
         at.routers.forget(id);
-        routes.forgotten(id);
+        routes.updateEndpoints(id);
       }
     }
   }

@@ -75,18 +75,15 @@ public final class RouteRegistry {
 
   /** Updates the routes to a deployment to its current configuration. */
   public void configured(DeploymentId deployment) {
-    assert control.isHere();
-    if (endpoints.name(deployment)) {
-      change();
-    }
+    updateEndpoints(deployment);
     ApplicationRoute route = byApplication.get(deployment.application());
     if (route != null && (route.traffic != null || route.ingress.equals(deployment))) {
       put(deployment.application(), route.prefix, route.ingress, route.traffic);
     }
   }
 
-  /** Updates the endpoints after the removal of a deployment. */
-  public void forgotten(DeploymentId deployment) {
+  /** Updates the endpoints after a change or the removal of a deployment. */
+  public void updateEndpoints(DeploymentId deployment) {
     assert control.isHere();
     if (endpoints.name(deployment)) {
       change();

@@ -125,7 +125,8 @@ public class RecordReader {
     return the(path, value, Number.class);
   }
 
-  private static Class<?> rawType(Type of) {
+  /** Returns the class of a type, without its type parameters. */
+  public static Class<?> rawType(Type of) {
     return (Class<?>) (of instanceof ParameterizedType generic ? generic.getRawType() : of);
   }
 }

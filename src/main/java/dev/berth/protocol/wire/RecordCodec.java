@@ -8,6 +8,7 @@ import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Wire;
+import dev.berth.protocol.json.RecordReader;
 import io.vertx.core.buffer.Buffer;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
@@ -105,7 +106,7 @@ final class RecordCodec {
       return MethodHandles.insertArguments(
           method(WireWriter.class, "list", void.class, List.class, MethodHandle.class), 2, each);
     }
-    Class<?> type = rawType(of);
+    Class<?> type = RecordReader.rawType(of);
     if (type.isEnum()) {
       return method(WireWriter.class, "ordinal", void.class, Enum.class)
           .asType(methodType(void.class, WireWriter.class, type));
@@ -156,7 +157,7 @@ final class RecordCodec {
           path,
           each);
     }
-    Class<?> type = rawType(of);
+    Class<?> type = RecordReader.rawType(of);
     if (type.isEnum()) {
       MethodHandle value =
           method(WireReader.class, "enumValue", Object.class, String.class, Object[].class);
@@ -209,10 +210,6 @@ final class RecordCodec {
 
   private static boolean mayBeNull(RecordComponent part) {
     return part.getAnnotatedType().isAnnotationPresent(Nullable.class);
-  }
-
-  private static Class<?> rawType(Type of) {
-    return (Class<?>) (of instanceof ParameterizedType generic ? generic.getRawType() : of);
   }
 
   /**

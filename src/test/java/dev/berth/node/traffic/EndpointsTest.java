@@ -85,16 +85,16 @@ class EndpointsTest {
     routes.configured(OLD);
     assertThat(sides()).containsExactly(OLD, NEW);
     there.remove(COPY);
-    routes.forgotten(COPY);
+    routes.updateEndpoints(COPY);
     assertThat(((TrafficPolicy) last("/all")).shadows()).isEmpty();
     there.remove(OLD);
-    routes.forgotten(OLD);
+    routes.updateEndpoints(OLD);
     assertThat(sides()).isEmpty();
     routes.split("/all", Map.of("b#new", 1.0));
     assertThat(sides()).containsExactly(NEW);
     int before = tables.size();
     routes.configured(STRANGER);
-    routes.forgotten(STRANGER);
+    routes.updateEndpoints(STRANGER);
     assertThat(tables).hasSize(before);
   }
 
