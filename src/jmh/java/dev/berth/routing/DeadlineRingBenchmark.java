@@ -1,5 +1,6 @@
 package dev.berth.routing;
 
+import dev.berth.protocol.port.TickTimer;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -29,10 +30,13 @@ public class DeadlineRingBenchmark {
   @Setup
   public void setUp() {
     now = 0;
-    ring = new DeadlineRing(now);
+    ring =
+        new DeadlineRing(
+            now,
+            new TickTimer((delay, task) -> () -> {}, () -> now, 0).every(TickTimer.TICK_NANOS));
     for (int i = 0; i < others; i++) {
       // Rounds away: they are passed by, as those of requests without a short deadline are.
-      ring.schedule(new Entry(), TimeUnit.DAYS.toNanos(1) + i * DeadlineRing.TICK_NANOS);
+      ring.schedule(new Entry(), TimeUnit.DAYS.toNanos(1) + i * TickTimer.TICK_NANOS);
     }
     for (int i = 0; i < FIRED; i++) {
       due[i] = new Entry();
@@ -54,7 +58,7 @@ public class DeadlineRingBenchmark {
     for (Entry each : due) {
       ring.schedule(each, now + 1);
     }
-    now += DeadlineRing.TICK_NANOS;
+    now += TickTimer.TICK_NANOS;
     ring.advance(now);
     return ring.size();
   }

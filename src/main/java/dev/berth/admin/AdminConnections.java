@@ -1,5 +1,7 @@
 package dev.berth.admin;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
 import dev.berth.metrics.Meters;
 import dev.berth.net.http.RefusedRequest;
 import dev.berth.net.http.RequestDecoder;
@@ -9,7 +11,6 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.timeout.IdleStateEvent;
-import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.impl.HttpServerConnection;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
@@ -58,10 +60,8 @@ final class AdminConnections {
     this.limits = limits;
   }
 
-  /** Registers the metrics, and starts to end connections whose heads are late. */
-  void start(Vertx vertx, Meters meters, String series) {
-    vertx.setPeriodic(
-        limits.headMs / SWEEPS, sweep -> List.copyOf(silent).forEach(AdminConnection::sweep));
+  /** Registers the metrics. */
+  void start(Meters meters, String series) {
     meters.add(into -> into.gauge(series + "_connections", connections, limits.connections()));
     meters.addCounter(series + "_connections_ended", ended::sum);
   }
@@ -82,8 +82,12 @@ final class AdminConnections {
       silent.iterator().next().end(); // the new one, if all others have requests
     }
     made.channel.pipeline().addAfter("idle", null, made); // name of Vert.x's handler
+    long period = limits.headMs / SWEEPS;
+    ScheduledFuture<?> sweeps =
+        made.channel.eventLoop().scheduleAtFixedRate(made::sweep, period, period, MILLISECONDS);
     http.closeHandler(
         closed -> {
+          sweeps.cancel(false);
           connections--;
           silent.remove(made);
         });
@@ -154,6 +158,9 @@ final class AdminConnections {
     /** Ends the connection if a head is late: the first one, or a later one that has begun. */
     void sweep() {
       RequestDecoder decoder = channel.pipeline().get(RequestDecoder.class);
+      if (!silent.contains(this)) {
+        return; // a response is due
+      }
       if (used && (decoder == null || !decoder.isInHead())) {
         sweeps = 0;
       } else if (++sweeps > SWEEPS) {

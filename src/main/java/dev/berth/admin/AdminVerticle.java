@@ -126,7 +126,7 @@ public final class AdminVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    connections.start(vertx, meters, series);
+    connections.start(meters, series);
     return gate.apply(vertx).compose(this::listen);
   }
 

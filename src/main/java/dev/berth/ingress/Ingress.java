@@ -45,9 +45,9 @@ public final class Ingress {
    * Sweep interval in milliseconds, and the maximum delay of timeouts of connections, bodies and
    * streams.
    */
-  static final long SWEEP_MILLIS = 100;
+  static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  private static final long FRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(3 * SWEEP_MILLIS);
+  private static final long FRESH_NANOS = 3 * SWEEP_NANOS;
 
   /** Settings of {@code http_options} and {@code berth.limits}. */
   final Settings settings;

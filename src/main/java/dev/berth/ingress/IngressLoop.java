@@ -9,6 +9,7 @@ import dev.berth.config.HttpOptions;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpErrorResponse;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.traffic.ParkedRequests;
 import dev.berth.stream.StreamMemoryBudget;
@@ -79,6 +80,7 @@ final class IngressLoop extends ServingLoop {
       pipeline.remove(watch); // bytes do not distinguish heads from other frames
       connection = new Http2Connection(this, http);
     }
+    sweeps.need();
     connections.put(http, connection);
     http.closeHandler(
         closed -> {
@@ -98,8 +100,13 @@ final class IngressLoop extends ServingLoop {
     List.copyOf(connections.values()).forEach(Connection::drop);
   }
 
-  /** Ends stalled connections, bodies and streams. */
-  void sweep() {
+  /** Starts the sweeps, which sleep while no connection is open. */
+  void start() {
+    sweeps.start(this::sweep, this::sweepNow); // after a sleep, the time of the last sweep is old
+  }
+
+  /** Ends stalled connections, bodies and streams. Returns 0 if more may follow. */
+  private long sweep() {
     assert router.isHere();
     long now = sweepNow();
     // Copies, since closing changes both.
@@ -109,6 +116,8 @@ final class IngressLoop extends ServingLoop {
     parked.overdue(now).forEach(IngressLoop::leadNowhere);
     makeRoom(now);
     answers.look(now, LongConsumer::accept);
+    boolean empty = connections.isEmpty() && unopened.isEmpty();
+    return empty && parked.size() == 0 && answers.isEmpty() ? TickTimer.NEVER : 0;
   }
 
   /** Evicts responses of stalled clients, when others wait for their memory. */

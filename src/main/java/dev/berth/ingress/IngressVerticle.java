@@ -60,10 +60,10 @@ public final class IngressVerticle extends VerticleBase {
     IngressLoop loop = new IngressLoop(ingress, router, index, context);
     EventLoop eventLoop = ((ContextInternal) context).nettyEventLoop();
     ingress.join(eventLoop, loop);
-    long sweep = vertx.setPeriodic(Ingress.SWEEP_MILLIS, id -> loop.sweep());
+    loop.start();
     leave =
         () -> {
-          vertx.cancelTimer(sweep); // not done by Vert.x: the loop outlives the ingress
+          loop.sweeps.stop(); // the loop outlives the ingress
           loop.dropAll();
           ingress.leave(eventLoop, loop);
           return Future.succeededFuture();

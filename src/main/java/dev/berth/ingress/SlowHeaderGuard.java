@@ -50,6 +50,7 @@ final class SlowHeaderGuard extends ChannelInboundHandlerAdapter implements Long
     channel = added;
     acceptedNanos = loop.now();
     assert loop.router.isHere();
+    loop.sweeps.need();
     loop.unopened.add(this);
   }
 

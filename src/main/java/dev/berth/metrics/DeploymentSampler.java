@@ -48,7 +48,7 @@ final class DeploymentSampler {
   private volatile boolean signalled; // since the last push interval
 
   boolean waiting; // in the queue of due reports
-  private boolean autoscales; // at the last reading
+  boolean autoscales; // at the last reading
   private boolean readable = true;
   private int queued;
   private int running;

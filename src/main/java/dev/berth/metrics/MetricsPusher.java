@@ -227,6 +227,13 @@ public final class MetricsPusher {
     queues.forEach(ReportQueue::onAcknowledged);
   }
 
+  /** Returns the nanoseconds until the next sample, batch or signal; 0 for a record interval. */
+  public long untilNext() {
+    return woken.get() || queues.stream().anyMatch(ReportQueue::isSampled)
+        ? 0
+        : nextPushNanos - nanoClock.getAsLong();
+  }
+
   /** Adds the metrics of batches and their outcomes. */
   public void show(MetricSeries into) {
     into.counter("berth_metrics_batches", batches);

@@ -1,6 +1,7 @@
 package dev.berth.metrics;
 
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.protocol.port.TickTimer;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import java.time.Duration;
@@ -14,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs the instance's {@link MetricsPusher} with timers on the control loop. Deploy exactly one per
+ * Runs the instance's {@link MetricsPusher} with ticks on the control loop. Deploy exactly one per
  * instance, regardless of the number of loops. The pusher decides on the contents.
  */
 public final class MetricsPusherVerticle extends VerticleBase {
@@ -25,16 +26,19 @@ public final class MetricsPusherVerticle extends VerticleBase {
 
   private final MetricsPusher pusher;
   private final Function<HandleMetricBatch, Future<Long>> sink;
-  private final List<Long> timers = new ArrayList<>();
+  private final TickTimer control;
+  private final List<TickTimer.LoopTick> ticks = new ArrayList<>();
   private boolean controllerLost;
 
   /**
+   * @param control timer of the control loop
    * @param sink sends batches to the controller, one at a time. Completes on this loop with the
    *     controller's term if it has the batch; fails within a bounded time if it does not, or may
    *     not
    */
   public MetricsPusherVerticle(
-      MetricsPusher pusher, Function<HandleMetricBatch, Future<Long>> sink) {
+      TickTimer control, MetricsPusher pusher, Function<HandleMetricBatch, Future<Long>> sink) {
+    this.control = control;
     this.pusher = pusher;
     this.sink = sink;
   }
@@ -43,21 +47,33 @@ public final class MetricsPusherVerticle extends VerticleBase {
   public Future<?> start() {
     every(pusher.replicaRhythm().record(), pusher::sampleReplicas);
     every(pusher.rhythm().record(), () -> push(pusher.tick()));
-    pusher.onSignal(() -> context.runOnContext(soon -> push(pusher.signalBatch())));
+    pusher.onSignal(() -> context.runOnContext(soon -> signalled()));
     return Future.succeededFuture();
   }
 
   @Override
   public Future<?> stop() {
     pusher.onSignal(() -> {});
-    timers.forEach(vertx::cancelTimer);
+    ticks.forEach(TickTimer.LoopTick::stop);
     return pushed(pusher.lastBatch())
         .timeout(LAST_BATCH_LIMIT_MS, TimeUnit.MILLISECONDS)
         .otherwiseEmpty(); // the stop does not depend on the last batch
   }
 
   private void every(Duration interval, Runnable task) {
-    timers.add(vertx.setPeriodic(interval.toMillis(), id -> task.run()));
+    TickTimer.LoopTick tick = control.every(interval.toNanos());
+    ticks.add(tick);
+    tick.start(
+        () -> {
+          task.run();
+          return pusher.untilNext();
+        },
+        () -> {});
+  }
+
+  private void signalled() {
+    push(pusher.signalBatch());
+    ticks.forEach(TickTimer.LoopTick::need); // if the batch has to wait
   }
 
   private void push(@Nullable HandleMetricBatch batch) {

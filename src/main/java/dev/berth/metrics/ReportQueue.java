@@ -57,6 +57,11 @@ final class ReportQueue {
     deployments.values().forEach(each -> read(each, each::sample));
   }
 
+  /** Returns whether a deployment autoscaled at the last sample, so that the next one counts. */
+  boolean isSampled() {
+    return deployments.values().stream().anyMatch(each -> each.autoscales);
+  }
+
   private void read(DeploymentSampler each, Runnable reading) {
     try {
       reading.run();

@@ -6,6 +6,7 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.protocol.port.ReplicaDirectory;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLoop;
@@ -17,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -79,6 +81,11 @@ public final class DataPlane implements LoopWatchVerticle.LoopStateListener {
 
   // --- messages and time ---
 
+  @Override
+  public boolean isBusy(int loop) {
+    return ports.loops().get(loop).ticks().deadlines.isAwake();
+  }
+
   /**
    * Passes each address of a loop, with the receiver of its messages, to {@code bus}.
    *
@@ -116,9 +123,26 @@ public final class DataPlane implements LoopWatchVerticle.LoopStateListener {
   }
 
   /**
-   * Checks deadlines and streams of a loop. Call it on that loop every {@link
-   * ReplicaLoop#TICK_NANOS}.
+   * Starts the ticks of a loop, which check its deadlines and streams. Called on that loop.
+   *
+   * @param woken called whenever the loop has work again
    */
+  public void startTicks(int loop, Runnable woken) {
+    LongSupplier tick =
+        () -> {
+          tick(loop);
+          boolean needed = routers.loop(loop).needsTick() || replicaLoops.get(loop).needsTick();
+          return needed ? 0 : loop == 0 ? routers.untilTick() : TickTimer.NEVER;
+        };
+    ports.loops().get(loop).ticks().deadlines.start(tick, woken);
+  }
+
+  /** Stops the ticks of a loop, and all others of its timer. Called on that loop. */
+  void stopTicks(int loop) {
+    ports.loops().get(loop).ticks().stop();
+  }
+
+  /** Checks deadlines and streams of a loop, on that loop: one tick of {@link #startTicks}. */
   public void tick(int loop) {
     tick(loop, RouterLoop::tick);
   }

@@ -48,6 +48,7 @@ import dev.berth.node.traffic.TrafficStatus;
 import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.InstanceDependencies;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.threads.InstanceHandlerThreads;
 import dev.berth.routing.RouterLoop;
@@ -86,6 +87,7 @@ final class InstanceWiring {
   private final ServeConfig config;
   private final Identity identity;
   private final EventLoops loops;
+  private final TickTimer ticks; // of the control loop
   private final @Nullable InstanceBus mailboxes; // null: the event bus carries messages
   final @Nullable ClusterMembershipClient side; // null: no cluster
   private final Meters meters;
@@ -115,6 +117,7 @@ final class InstanceWiring {
     config = on.config();
     identity = on.identity();
     loops = on.loops();
+    ticks = loops.control().ticks(identity.nanoClock());
     meters = on.meters();
     ingress = new Ingress(config.settings(), meters, identity.nanoClock(), identity.incarnation());
     accessLog = new AccessLogWriter(meters);
@@ -184,6 +187,7 @@ final class InstanceWiring {
     admin = new AdminVerticle(config.settings(), meters, all);
     feed =
         new RoutingFeedVerticle(
+            ticks,
             identity.node(),
             identity.incarnation(),
             plane.routers,
@@ -274,27 +278,39 @@ final class InstanceWiring {
     assert loops.control().isHere();
     LedgerMaintenanceVerticle upkeep =
         new LedgerMaintenanceVerticle(
+            ticks,
             plane.host,
             () -> {
               reservations.sweep();
-              on.threads().look();
+              boolean lookAgain = on.threads().look() | carriers.look();
               host.retained.checkUnloaded();
-              carriers.look();
+              return lookAgain
+                  || reservations.permitsTaken() > 0
+                  || IntStream.range(0, plane.loops()).anyMatch(plane::isBusy);
             });
+    plane.host.onTouch(() -> loops.control().execute(upkeep::need));
     meters.addCounter("berth_audits_failed", () -> upkeep.mismatches);
     meters.add(pusher::show);
     meters.add(into -> InstanceSeries.show(plane, config.settings(), into));
     meters.add(into -> InstanceSeries.show(reservations, into));
     meters.add(handlers::show);
     meters.add(carriers::show);
+    LoopWatchVerticle watch = loopWatch();
+    Runnable watchClosely =
+        () -> {
+          watch.need();
+          upkeep.need();
+        };
+    Runnable woken = () -> loops.control().execute(watchClosely);
     List<Future<?>> started = new ArrayList<>();
     started.add(start(loops.control(), feed));
     started.add(start(loops.control(), upkeep));
     for (int index = 0; index < loops.serving().size(); index++) {
       LoopVerticle loop = loops.serving().get(index);
-      started.add(start(loop, new DataPlaneVerticle(plane, index)).onSuccess(receiveOn(index)));
+      started.add(
+          start(loop, new DataPlaneVerticle(plane, index, woken)).onSuccess(receiveOn(index)));
     }
-    started.add(start(loops.control(), loopWatch()));
+    started.add(start(loops.control(), watch));
     return Future.all(started).compose(all -> joinable());
   }
 
@@ -323,6 +339,7 @@ final class InstanceWiring {
 
   private LoopWatchVerticle loopWatch() {
     return new LoopWatchVerticle(
+        ticks,
         loops.serving(),
         meters,
         config.get(InstanceOptions.BLOCKED_LOOP_AFTER_MS),
@@ -338,7 +355,7 @@ final class InstanceWiring {
     int pending = config.get(LimitOptions.PENDING_REQUESTS_PER_LOOP);
     IntStream.range(0, plane.loops())
         .forEach(loop -> meters.add(into -> InstanceSeries.show(loop, plane, pending, into)));
-    MetricsPusherVerticle pushing = new MetricsPusherVerticle(pusher, role::ask);
+    MetricsPusherVerticle pushing = new MetricsPusherVerticle(ticks, pusher, role::ask);
     return Future.all(
             loops.control().deploy(admin),
             start(loops.control(), pushing),

@@ -1,9 +1,12 @@
 package dev.berth.node;
 
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.view.LedgerView;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -13,35 +16,46 @@ import org.slf4j.LoggerFactory;
  */
 final class LedgerMaintenanceVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(LedgerMaintenanceVerticle.class);
-  private static final long SWEEP_INTERVAL_MS = 100;
+  private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
   private static final int SWEEPS_PER_ROUND = 10; // a ledger is audited once a second
 
+  private final TickTimer.LoopTick ticks;
   private final ReplicaHost replicas;
-  private final Runnable alsoSwept;
-  private long timer;
+  private final BooleanSupplier alsoSwept;
   private int sweeps;
+  private boolean idle;
 
   /** The number of mismatches since start. Thread-safe. */
   volatile long mismatches;
 
   /**
-   * @param alsoSwept expires other entries; runs every 100 ms
+   * @param control timer of the control loop
+   * @param alsoSwept expires other entries; runs every 100 ms while it returns true, else each
+   *     second
    */
-  LedgerMaintenanceVerticle(ReplicaHost replicas, Runnable alsoSwept) {
+  LedgerMaintenanceVerticle(TickTimer control, ReplicaHost replicas, BooleanSupplier alsoSwept) {
+    this.ticks = control.every(SWEEP_NANOS);
     this.replicas = replicas;
     this.alsoSwept = alsoSwept;
   }
 
   @Override
   public Future<?> start() {
-    timer = vertx.setPeriodic(SWEEP_INTERVAL_MS, id -> tick());
+    ticks.start(this::tick, () -> {});
     return Future.succeededFuture();
   }
 
-  void tick() {
-    replicas.sweep(sweeps++, SWEEPS_PER_ROUND, this::mismatched);
-    replicas.tick();
-    alsoSwept.run();
+  /** Ensures a tick within 100 ms. Called on the control loop. */
+  void need() {
+    ticks.need();
+  }
+
+  /** Returns the nanoseconds until the next tick is needed. */
+  long tick() {
+    boolean leases = replicas.sweep(sweeps++, idle ? 1 : SWEEPS_PER_ROUND, this::mismatched);
+    long due = replicas.tick();
+    idle = !alsoSwept.getAsBoolean() && !leases;
+    return idle ? Math.min(due, TickTimer.IDLE_NANOS) : 0;
   }
 
   /**
@@ -57,7 +71,7 @@ final class LedgerMaintenanceVerticle extends VerticleBase {
 
   @Override
   public Future<?> stop() {
-    vertx.cancelTimer(timer);
+    ticks.stop();
     return Future.succeededFuture();
   }
 }

@@ -1,5 +1,6 @@
 package dev.berth.replica;
 
+import dev.berth.protocol.port.TickTimer;
 import java.util.random.RandomGenerator;
 
 /**
@@ -37,11 +38,15 @@ final class HealthCheckState {
   HealthCheckState(HealthCheckSettings settings, RandomGenerator random, long now) {
     this.settings = settings;
     this.random = random;
-    this.nextAt = now + period();
+    this.nextAt = nextAfter(now);
   }
 
-  private long period() {
-    return (long) (settings.periodNanos() * (0.9 + 0.2 * random.nextDouble()));
+  /** Returns the time of the check after {@code now}: a whole second, if the variation has one. */
+  private long nextAfter(long now) {
+    long period = settings.periodNanos();
+    long at = now + (long) (period * (0.9 + 0.2 * random.nextDouble()));
+    long whole = at - Math.floorMod(at, TickTimer.IDLE_NANOS); // shares the wake-up of other ticks
+    return whole - now >= period * 0.9 ? whole : at;
   }
 
   /**
@@ -89,7 +94,7 @@ final class HealthCheckState {
     running = true;
     waiting = true;
     timedOut = false;
-    nextAt = now + period();
+    nextAt = nextAfter(now);
   }
 
   /** Starts the timeout of the check, which now has a thread. */
@@ -101,7 +106,7 @@ final class HealthCheckState {
   /** Changes the settings from the next check on. A shorter period applies at once. */
   synchronized void configure(HealthCheckSettings next, long now) {
     settings = next;
-    long soonest = now + period();
+    long soonest = nextAfter(now);
     if (nextAt - soonest > 0) {
       nextAt = soonest;
     }

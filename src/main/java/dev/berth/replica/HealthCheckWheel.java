@@ -23,14 +23,20 @@ final class HealthCheckWheel {
   private final Map<Replica, Long> planned = new HashMap<>(); // time of the next tick
   final PriorityQueue<ScheduledTick> looks = new PriorityQueue<>(SOONEST);
   private final Queue<Replica> touched = new ConcurrentLinkedQueue<>();
+  volatile Runnable woken = () -> {};
 
   /** Schedules a tick of a replica at the next turn, whatever its planned time. Thread-safe. */
   void touch(Replica replica) {
     touched.add(replica);
+    woken.run();
   }
 
-  /** Ticks the replicas that were touched or are due. */
-  void turn(long nowNanos) {
+  /**
+   * Ticks the replicas that were touched or are due.
+   *
+   * @return nanoseconds until the next turn is needed
+   */
+  long turn(long nowNanos) {
     for (int left = touched.size(); left > 0; left--) { // without those touched meanwhile
       Replica replica = touched.poll();
       if (replica != null) {
@@ -45,6 +51,8 @@ final class HealthCheckWheel {
         look(first.replica);
       }
     }
+    ScheduledTick next = looks.peek();
+    return !touched.isEmpty() ? 0 : next == null ? Long.MAX_VALUE : next.atNanos - nowNanos;
   }
 
   private void look(Replica replica) {

@@ -161,11 +161,18 @@ public final class ReplicaHost implements ReplicaDirectory {
   }
 
   /**
-   * Starts the health checks that are due, ends late ones, and logs slow starts. Call several times
-   * per second, from one thread at a time. The cost depends on the due replicas, not on all.
+   * Starts the health checks that are due, ends late ones, and logs slow starts. Called by one
+   * thread at a time. The cost depends on the due replicas, not on all.
+   *
+   * @return nanoseconds until the next call is needed, if {@link #onTouch} reports no earlier one
    */
-  public void tick() {
-    wheel.turn(instance.nanoClock().getAsLong());
+  public long tick() {
+    return wheel.turn(instance.nanoClock().getAsLong());
+  }
+
+  /** Sets the listener of replicas that need a tick soon. Any thread calls it. */
+  public void onTouch(Runnable listener) {
+    wheel.woken = listener;
   }
 
   /**
@@ -188,10 +195,12 @@ public final class ReplicaHost implements ReplicaDirectory {
    * @param turn number of the call, which rises by one
    * @param shares number of calls after which every replica had its turn
    * @param mismatch receives each mismatch when it is found or has changed
+   * @return whether slots are reserved, by leases that may expire
    */
-  public void sweep(int turn, int shares, Consumer<LedgerView> mismatch) {
+  public boolean sweep(int turn, int shares, Consumer<LedgerView> mismatch) {
     @Nullable Replica[] all = replicas;
     int now = Math.floorMod(turn, shares);
+    boolean leases = false;
     for (int place = 0; place < all.length; place++) {
       Replica replica = all[place];
       if (replica == null) {
@@ -199,17 +208,22 @@ public final class ReplicaHost implements ReplicaDirectory {
       }
       SlotLedger slots = replica.slots();
       boolean itsTurn = place % shares == now;
-      if (itsTurn || slots.reserved() > 0) { // only reserved slots have a lease that may expire
+      boolean reserved = slots.reserved() > 0;
+      leases |= reserved;
+      if (itsTurn || reserved) { // only reserved slots have a lease that may expire
         slots.sweep();
       }
       if (itsTurn) {
         replica.sampleUtilization();
-        look(replica);
+        if (!blockedLoops.isEmpty()) {
+          look(replica);
+        }
       }
       if ((itsTurn || !slots.audited()) && replica.isOfInterest()) {
         audit(replica, mismatch);
       }
     }
+    return leases;
   }
 
   /**

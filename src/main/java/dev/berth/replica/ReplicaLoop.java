@@ -29,6 +29,7 @@ import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.stream.StreamMemoryBudget;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -56,9 +57,6 @@ import org.jspecify.annotations.Nullable;
  * RouterSession}, {@link RemoteWaiters}.
  */
 public final class ReplicaLoop {
-  /** Interval between calls of {@link #tick}, in nanoseconds. */
-  public static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
-
   /** Maximum of remote router loops with a table here; calls of further ones are refused. */
   public static final int MAX_PEERS = 4_096;
 
@@ -331,6 +329,7 @@ public final class ReplicaLoop {
       refuse(host, message, refused.reason(), 0);
       return;
     }
+    ports.ticks().deadlines.need(); // while the loop is busy, expired leases are swept more often
     SlotLease lease = ((Slots.ReserveResult.ReserveGranted) reservation).lease();
     long ttlNanos = Math.max(0, lease.deadlineNanos() - ports.nanoClock().getAsLong());
     reserved(message, message.attempt(), lease.token(), ttlNanos, slots);
@@ -452,6 +451,7 @@ public final class ReplicaLoop {
   }
 
   private void add(Invocation invocation) {
+    ports.ticks().deadlines.need(); // without a deadline, too: busy loops are watched
     Invocation second = first;
     invocation.next = second;
     if (second != null) {
@@ -480,11 +480,16 @@ public final class ReplicaLoop {
 
   // --- time ---
 
-  /** Handles deadlines, graces, idle streams and drains. Called every {@link #TICK_NANOS}. */
+  /**
+   * Handles deadlines, graces, idle streams and drains. Called every {@link TickTimer#TICK_NANOS}
+   * while {@link #needsTick}.
+   */
   public void tick() {
     assert isHere();
     long now = now();
-    if (earliest <= now) {
+    if (first == null) {
+      earliest = InvocationContext.NEVER;
+    } else if (earliest <= now) {
       lookAtDue(now);
     }
     for (int i = leaving.size() - 1; i >= 0; i--) {
@@ -492,6 +497,11 @@ public final class ReplicaLoop {
         leaving.remove(i);
       }
     }
+  }
+
+  /** Returns whether a request runs or a task is repeated. */
+  public boolean needsTick() {
+    return first != null || !leaving.isEmpty();
   }
 
   private void lookAtDue(long now) {
@@ -548,9 +558,10 @@ public final class ReplicaLoop {
     running().stream().filter(each -> each.host == host).forEach(Invocation::kill);
   }
 
-  /** Calls {@code lookAfter} of a draining or stopped replica each tick, until it returns true. */
+  /** Calls {@code lookAfter} each tick, until it returns true. */
   void watch(BooleanSupplier lookAfter) {
     assert isHere();
+    ports.ticks().deadlines.need();
     leaving.add(lookAfter);
   }
 
@@ -618,7 +629,7 @@ public final class ReplicaLoop {
   void sendLast(RouterSession to, BusMessage.Answer word) {
     to.recordEnd(word);
     if (send(to, word) == SendResult.NOT_NOW) {
-      leaving.add(() -> send(to, word) != SendResult.NOT_NOW);
+      watch(() -> send(to, word) != SendResult.NOT_NOW);
     }
   }
 

@@ -16,7 +16,7 @@ final class CompletionRate {
   }
 
   /**
-   * Updates the rate. Called about every 525 ms, or more often.
+   * Updates the rate. Called about every 525 ms, or more often, and every second while idle.
    *
    * @param ended requests ended since the start
    * @param idle whether the queue is empty

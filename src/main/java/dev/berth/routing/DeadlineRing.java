@@ -1,32 +1,33 @@
 package dev.berth.routing;
 
-import java.util.concurrent.TimeUnit;
+import dev.berth.protocol.port.TickTimer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Deadlines of one event loop, in a wheel of 25 ms buckets. The loop's one tick advances the wheel,
- * so that no request owns a timer. A deadline fires at the first tick at or after it. Confined to
- * its loop.
+ * so that no request owns a timer, and sleeps while the wheel is empty. A deadline fires at the
+ * first tick at or after it. Confined to its loop.
  *
  * <p>Source: Varghese and Lauck 1987, scheme 6 (a wheel with rounds).
  */
 public final class DeadlineRing {
-  /** Interval of the loop's tick, and maximum delay of a deadline, in nanoseconds. */
-  public static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
-
+  private static final long TICK_NANOS = TickTimer.TICK_NANOS;
   private static final int BUCKETS = 1024; // 25.6 s per turn
   private final @Nullable RingEntry[] buckets = new RingEntry[BUCKETS];
+  private final TickTimer.LoopTick ticks;
   private final long origin; // times are differences from this one, so the clock may wrap
   private long tick; // the last tick processed
   private int size;
 
-  DeadlineRing(long now) {
-    origin = now;
+  DeadlineRing(long now, TickTimer.LoopTick ticks) {
+    this.origin = now;
+    this.ticks = ticks;
   }
 
   /** Schedules an entry, or moves a scheduled one. */
   public void schedule(RingEntry entry, long deadlineNanos) {
     cancel(entry);
+    ticks.need();
     entry.deadlineNanos = deadlineNanos;
     long due =
         Math.max(Math.floorDiv(deadlineNanos - origin + TICK_NANOS - 1, TICK_NANOS), tick + 1);

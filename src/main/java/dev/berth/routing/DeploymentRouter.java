@@ -180,6 +180,7 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   /** Runs the callback of {@link #whenWanted} for a new waiter, if it applies. */
   void onWaiterJoined() {
+    routers.probesFor(deployment);
     if (settings.autoscales() && replicas.eligible.length == 0) {
       wanted.run();
     }
@@ -407,8 +408,8 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   /**
-   * Lets waiters probe remote replicas. Called about every 25 ms by one loop while replicas are
-   * remote.
+   * Lets waiters probe remote replicas. Called about every 25 ms by one loop while requests wait
+   * and replicas are remote.
    */
   void probe(long now, RandomGenerator random) {
     if (!queue.hasTakers()) {

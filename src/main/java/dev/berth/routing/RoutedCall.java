@@ -12,6 +12,7 @@ import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.protocol.port.SlotLease;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.slots.Grant;
 import dev.berth.routing.slots.RoutedReplica;
@@ -463,7 +464,7 @@ public final class RoutedCall extends SlotRequest {
                     pendingId, loop.address, replica.addressFor(loop.index()), limit))
             .isSent();
     if (!left) {
-      lookAgainAfter(DeadlineRing.TICK_NANOS);
+      lookAgainAfter(TickTimer.TICK_NANOS);
     }
   }
 

@@ -9,6 +9,7 @@ import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.SendResult;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.routing.explain.ExplainLoop;
 import dev.berth.routing.slots.InstanceQueueLimits;
 import dev.berth.routing.slots.RoutedReplica;
@@ -70,7 +71,7 @@ public final class RouterLoop {
     this.explain = new ExplainLoop(ports.nanoClock(), address, routers.explain);
     this.heldAttempt = new AttemptId(incarnation, index, 0);
     this.pending = new PendingTable<>(limits.pendingRequests(), incarnation);
-    this.ring = new DeadlineRing(ports.nanoClock().getAsLong());
+    this.ring = new DeadlineRing(ports.nanoClock().getAsLong(), ports.ticks().deadlines);
     this.cancelled = new CancelledCalls(this);
     this.streams = routers.bounds.streams;
     this.mostFirstCredits = streams.boundBytes() / routers.loops() / StreamMemoryBudget.FIRST_BYTES;
@@ -230,7 +231,7 @@ public final class RouterLoop {
     return ports.bus().send(to.info.address().node(), to.busAddressFor(index()), message);
   }
 
-  /** Fires passed deadlines and runs retries. Called every {@link DeadlineRing#TICK_NANOS}. */
+  /** Fires passed deadlines and runs retries. Called every {@link TickTimer#TICK_NANOS}. */
   public void tick() {
     ring().advance(now());
     if (!blocked.isEmpty()) {
@@ -243,7 +244,18 @@ public final class RouterLoop {
   /** Runs an action with the next tick, to retry a send that the transport did not accept. */
   void retryWithNextTick(Runnable again) {
     assert isHere();
+    ports.ticks().deadlines.need();
     blocked.add(again);
+  }
+
+  /** Returns whether a deadline or a retry waits for the next tick. */
+  public boolean needsTick() {
+    return ring.size() > 0 || !blocked.isEmpty();
+  }
+
+  /** Returns the timer of the event loop's ticks. */
+  public TickTimer ticks() {
+    return ports.ticks();
   }
 
   /** Fires every deadline up to now: a tick for a clock that stops until the next one. */

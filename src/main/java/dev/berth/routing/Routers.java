@@ -9,6 +9,7 @@ import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.protocol.port.ReplicaDirectory;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.routing.explain.ExplainPorts;
 import dev.berth.routing.ranking.PowerOfTwoRanker;
 import dev.berth.routing.slots.InstanceQueueLimits;
@@ -36,7 +37,7 @@ public final class Routers {
    * counts.
    */
   private static final int TICKS_PER_ROUND =
-      (int) (CompletionRate.INTERVAL_NANOS / DeadlineRing.TICK_NANOS) + 1;
+      (int) (CompletionRate.INTERVAL_NANOS / TickTimer.TICK_NANOS) + 1;
 
   private record RemoteReplicaEntry(DeploymentRouter router, RemoteReplica replica) {}
 
@@ -68,6 +69,8 @@ public final class Routers {
   private Iterator<DeploymentRouter> round = Collections.emptyIterator();
   private int roundTick = TICKS_PER_ROUND;
   private int share;
+  private long tickedNanos;
+  private volatile boolean probing; // requests of deployments with remote replicas wait
 
   /**
    * @param directory finds the slots of this instance's replicas
@@ -171,22 +174,40 @@ public final class Routers {
   }
 
   /**
-   * Probes and measures. Called about every 25 ms on loop 0, beside that loop's own tick. Routers
-   * are measured in turns, so that thousands of idle routers cost each tick little; routers with
-   * remote replicas are probed in every tick.
+   * Probes and measures. Called on loop 0, about every 25 ms unless {@link #untilTick} permits
+   * more. Routers are measured in turns, so that thousands of idle routers cost each tick little;
+   * routers with remote replicas are probed in every tick.
    */
   public void tick() {
     long now = loops[0].now();
     for (DeploymentRouter router : calling.values()) {
       router.probe(now, loops[0].ports.random());
     }
-    if (++roundTick >= TICKS_PER_ROUND) {
+    long ticks = Math.round((now - tickedNanos) / (double) TickTimer.TICK_NANOS);
+    int passed = (int) Math.max(1, Math.min(ticks, TICKS_PER_ROUND));
+    tickedNanos = now;
+    roundTick += passed;
+    if (roundTick >= TICKS_PER_ROUND) {
       roundTick = 0;
       round = byDeployment.values().iterator();
       share = byDeployment.size() / TICKS_PER_ROUND + 1;
     }
-    for (int i = 0; i < share && round.hasNext(); i++) {
+    for (int i = share * passed; i > 0 && round.hasNext(); i--) {
       round.next().measure(now);
+    }
+  }
+
+  /** Returns the nanoseconds until the next tick is needed; 0 while requests may probe replicas. */
+  public long untilTick() {
+    probing = false; // before the look, so that a request that waits after it wakes this loop
+    probing = calling.values().stream().anyMatch(router -> !router.queue.isEmpty());
+    return probing ? 0 : TickTimer.IDLE_NANOS;
+  }
+
+  /** Ensures that loop 0 probes the remote replicas of a deployment, if it has any. Thread-safe. */
+  void probesFor(DeploymentId deployment) {
+    if (!probing && calling.containsKey(deployment)) {
+      loops[0].run(loops[0].ports.ticks().deadlines::need);
     }
   }
 
@@ -194,6 +215,7 @@ public final class Routers {
   void calls(DeploymentRouter router, boolean elsewhere) {
     if (elsewhere) {
       calling.put(router.deployment(), router);
+      probesFor(router.deployment()); // for requests that wait already
     } else {
       calling.remove(router.deployment(), router);
     }

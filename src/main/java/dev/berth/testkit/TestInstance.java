@@ -30,9 +30,10 @@ import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.LoopTimer;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.Replica;
-import dev.berth.replica.ReplicaLoop;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.view.ApplicationStatus;
 import dev.berth.view.ExplanationConsumer;
@@ -88,7 +89,7 @@ final class TestInstance {
   private final Map<String, StartReplica> held = new LinkedHashMap<>();
   final Map<String, String> failures = new ConcurrentHashMap<>(); // by application
   private final long patienceNanos; // real time
-  private long nextTick = ReplicaLoop.TICK_NANOS;
+  private long nextTick = TickTimer.TICK_NANOS;
   private long nextSweep = SWEEP_NANOS;
   private long nextSample;
 
@@ -105,9 +106,9 @@ final class TestInstance {
     for (int index = 0; index < eventLoops; index++) {
       TestLoops.Loop loop = loops.add();
       serving.add(loop);
+      LoopTimer timer = (delay, task) -> time.start(loop, delay, task);
       ports.add(
-          new LoopDependencies(
-              loop, (delay, task) -> time.start(loop, delay, task), bus, time, random.split()));
+          new LoopDependencies(loop, timer, new TickTimer(timer, time), bus, time, random.split()));
     }
     plane =
         new DataPlane(
@@ -403,7 +404,7 @@ final class TestInstance {
   }
 
   private void tick() {
-    nextTick = (time.getAsLong() / ReplicaLoop.TICK_NANOS + 1) * ReplicaLoop.TICK_NANOS;
+    nextTick = (time.getAsLong() / TickTimer.TICK_NANOS + 1) * TickTimer.TICK_NANOS;
     control.execute(this::wake);
     if (time.getAsLong() >= nextSample) {
       nextSample = time.getAsLong() + sampleNanos;

@@ -8,6 +8,7 @@ import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.protocol.port.LoopTimer;
 import dev.berth.protocol.port.ReplicaDirectory;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.BodyMemoryLimits;
 import dev.berth.replica.HandlerPorts;
 import dev.berth.replica.ReplicaLimits;
@@ -18,12 +19,14 @@ import dev.berth.routing.LoopLimits;
 import dev.berth.routing.Routers;
 import dev.berth.routing.slots.InstanceQueueLimits;
 import dev.berth.view.ExplanationConsumer;
+import io.vertx.core.Vertx;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
@@ -87,6 +90,15 @@ public final class PlaneBuilder {
         hooks, new InstanceHandlerThreads(1_000, InstanceHandlerThreads.IDLE_MILLIS));
   }
 
+  /** Timers of the event loop that starts them. */
+  public static LoopTimer timer(Vertx vertx) {
+    return (delay, task) -> {
+      long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(delay + 999_999));
+      long id = vertx.setTimer(millis, fired -> task.run());
+      return () -> vertx.cancelTimer(id);
+    };
+  }
+
   /** One more event loop, whose chance its index seeds. */
   public PlaneBuilder loop(Executor executor, BooleanSupplier inLoop) {
     return loop(executor, inLoop, NO_TIMER);
@@ -95,7 +107,12 @@ public final class PlaneBuilder {
   public PlaneBuilder loop(Executor executor, BooleanSupplier inLoop, LoopTimer timer) {
     return loop(
         new LoopDependencies(
-            loopOf(executor, inLoop), timer, bus, clock, new SplittableRandom(loops.size() + 1)));
+            loopOf(executor, inLoop),
+            timer,
+            new TickTimer(timer, clock),
+            bus,
+            clock,
+            new SplittableRandom(loops.size() + 1)));
   }
 
   /** What takes tasks, and knows when it runs them. */

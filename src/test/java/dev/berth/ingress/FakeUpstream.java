@@ -68,7 +68,10 @@ final class FakeUpstream implements ReplicaDirectory {
     context.runOnContext(start -> onLoop.set(true));
     this.routers =
         new PlaneBuilder("here", System::nanoTime, Sending.of(this::send))
-            .loop(task -> context.runOnContext(run -> task.run()), onLoop::get)
+            .loop(
+                task -> context.runOnContext(run -> task.run()),
+                onLoop::get,
+                PlaneBuilder.timer(context.owner()))
             .wallClock(Instant::now)
             .explained(explained::add)
             .limits(PlaneBuilder.limits(ReplicaLimits.DEFAULTS, PlaneBuilder.bodyBounds(), bounds))

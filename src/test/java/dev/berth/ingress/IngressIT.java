@@ -803,7 +803,7 @@ class IngressIT {
     IngressRig.await(on(loop, () -> part.undeploy(loop)));
 
     long before = looks.get();
-    IngressRig.await(vertx.timer(3 * Ingress.SWEEP_MILLIS, TimeUnit.MILLISECONDS));
+    IngressRig.await(vertx.timer(3 * Ingress.SWEEP_NANOS, TimeUnit.NANOSECONDS));
     assertThat(looks).hasValue(before);
   }
 

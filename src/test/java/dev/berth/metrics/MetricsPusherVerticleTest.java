@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Level;
 import dev.berth.fakes.FakeHandle;
 import dev.berth.fakes.LogLines;
+import dev.berth.fakes.PlaneBuilder;
 import dev.berth.metrics.MetricsPusher.ReportIntervals;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.port.TickTimer;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -88,6 +90,7 @@ class MetricsPusherVerticleTest {
   private String deploy(Vertx vertx, Function<HandleMetricBatch, Future<Long>> sink) {
     MetricsPusherVerticle verticle =
         new MetricsPusherVerticle(
+            new TickTimer(PlaneBuilder.timer(vertx), System::nanoTime),
             pusher,
             batch -> {
               pushed.add(batch);

@@ -65,7 +65,7 @@ class DataPlaneVerticleTest {
                 PlaneBuilder.handlers(
                     PlaneBuilder.hooks(task -> vertx.executeBlocking(Executors.callable(task)))))
             .plane();
-    verticle = new DataPlaneVerticle(plane, 0);
+    verticle = new DataPlaneVerticle(plane, 0, () -> {});
     loop.deploy(verticle).await();
   }
 

@@ -26,6 +26,7 @@ import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.protocol.port.SendResult;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.Replica;
 import dev.berth.replica.hooks.HookThreads;
 import dev.berth.view.ExplanationConsumer;
@@ -204,6 +205,7 @@ public final class SimulatedProcess {
             new LoopDependencies(
                 PlaneBuilder.loopOf(around.serving, () -> true),
                 PlaneBuilder.NO_TIMER,
+                new TickTimer(PlaneBuilder.NO_TIMER, clock),
                 NOWHERE,
                 clock,
                 random.split()));

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
 import dev.berth.fakes.LogLines;
+import dev.berth.fakes.PlaneBuilder;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.MismatchedReplica;
 import dev.berth.view.LedgerView;
 import dev.berth.view.LedgerView.Audit;
@@ -15,7 +17,8 @@ class UpkeepVerticleTest {
 
   private final MismatchedReplica rig = new MismatchedReplica();
   private final LedgerMaintenanceVerticle upkeep =
-      new LedgerMaintenanceVerticle(rig.host(), () -> {});
+      new LedgerMaintenanceVerticle(
+          new TickTimer(PlaneBuilder.NO_TIMER, () -> 0), rig.host(), () -> true);
 
   @AutoClose
   private final LogLines lines = new LogLines(LedgerMaintenanceVerticle.class, Level.WARN);

@@ -14,6 +14,7 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.BodyMemoryLimits;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.slots.LedgerLimits;
@@ -181,6 +182,7 @@ class ErlangTest {
                   new LoopDependencies(
                       PlaneBuilder.loopOf(tasks::add, () -> true),
                       PlaneBuilder.NO_TIMER,
+                      new TickTimer(PlaneBuilder.NO_TIMER, () -> now),
                       Sending.of(this::send),
                       () -> now,
                       random.split()))

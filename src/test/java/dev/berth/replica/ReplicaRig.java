@@ -33,6 +33,7 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.hooks.HookThreads;
 import dev.berth.replica.log.FailureLog;
 import dev.berth.replica.slots.Ledgers;
@@ -301,7 +302,7 @@ final class ReplicaRig {
   void pass(Duration span) {
     long left = span.toNanos();
     while (left > 0) {
-      long step = Math.min(left, ReplicaLoop.TICK_NANOS);
+      long step = Math.min(left, TickTimer.TICK_NANOS);
       clock.advanceNanos(step);
       left -= step;
       loops.stream().filter(loop -> loop.index() != stuck).forEach(ReplicaLoop::tick);

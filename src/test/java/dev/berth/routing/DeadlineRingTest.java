@@ -2,6 +2,8 @@ package dev.berth.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.fakes.PlaneBuilder;
+import dev.berth.protocol.port.TickTimer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,9 +14,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class DeadlineRingTest {
-  private static final long START = Long.MAX_VALUE - Duration.ofSeconds(1).toNanos(); // wraps soon
+  private static final long START = // a time of a tick; wraps soon
+      Long.MAX_VALUE
+          - Math.floorMod(Long.MAX_VALUE, TickTimer.TICK_NANOS)
+          - Duration.ofSeconds(1).toNanos();
 
-  private final DeadlineRing ring = new DeadlineRing(START);
+  private final DeadlineRing ring =
+      new DeadlineRing(START, new TickTimer(PlaneBuilder.NO_TIMER, () -> START).deadlines);
   private final List<String> fired = new ArrayList<>();
 
   private final class Entry extends RingEntry {

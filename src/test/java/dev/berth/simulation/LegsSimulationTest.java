@@ -36,7 +36,7 @@ class LegsSimulationTest extends SeededRuns<LegsSimulation.Result> {
     if (Seeds.areOfEveryBuild()) {
       assertThat(outcomes)
           .as("what no seed reached")
-          .containsOnlyKeys( // LOST is said by membership, which is not here
+          .containsKeys( // LOST takes two losses, and few seeds have them
               EnumSet.complementOf(EnumSet.of(LegsWorkload.Outcome.LOST))
                   .toArray(LegsWorkload.Outcome[]::new));
       assertThat(anew).as("collections begun anew").isPositive();

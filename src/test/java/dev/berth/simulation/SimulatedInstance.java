@@ -10,11 +10,12 @@ import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.LoopTimer;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.BodyMemoryLimits;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.replica.ReplicaLimits;
-import dev.berth.replica.ReplicaLoop;
 import dev.berth.replica.ReplicaSpec;
 import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.routing.DeploymentRouter;
@@ -28,6 +29,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** One instance, wired as the node wires it: real routers and replicas on simulated event loops. */
 final class SimulatedInstance {
@@ -36,7 +38,7 @@ final class SimulatedInstance {
   /** What is gathered of a body for a handler that does not stream. */
   static final int MAX_BUFFERED = 300_000;
 
-  private static final long TICK_NANOS = ReplicaLoop.TICK_NANOS;
+  private static final long TICK_NANOS = TickTimer.TICK_NANOS;
   private static final long SWEEP_NANOS = 200_000_000;
 
   final String node;
@@ -50,6 +52,8 @@ final class SimulatedInstance {
       RoutingSnapshot.SnapshotVersion.NONE; // as the checker saw it
   private final World world;
   private final long blockedAfterNanos;
+  // A loop's next tick. Without one, the loop looks at no deadline.
+  private final @Nullable Runnable[] armed = new Runnable[LOOPS];
   private final boolean[] blocked = new boolean[LOOPS]; // as its routers were told
   private String suspected = ""; // another instance, as its routers were told
   private boolean crashed;
@@ -70,7 +74,20 @@ final class SimulatedInstance {
     for (int index = 0; index < LOOPS; index++) {
       SimulatedLoop loop = new SimulatedLoop(world, node, index);
       loops.add(loop);
-      ports.add(new LoopDependencies(loop, loop::start, bus.from(loop), world, random.split()));
+      int at = index;
+      LoopTimer ticks =
+          (delay, task) -> {
+            armed[at] = task;
+            return () -> armed[at] = null;
+          };
+      ports.add(
+          new LoopDependencies(
+              loop,
+              loop::start,
+              new TickTimer(ticks, world),
+              bus.from(loop),
+              world,
+              random.split()));
     }
     plane =
         new DataPlane(
@@ -142,6 +159,7 @@ final class SimulatedInstance {
   /** Starts the periodic timers. */
   void start(TickListener listener) {
     for (int index = 0; index < LOOPS; index++) {
+      plane.startTicks(index, () -> {});
       tick(index, listener);
       watch(index, listener);
     }
@@ -157,7 +175,11 @@ final class SimulatedInstance {
                 () -> {
                   world.discount();
                   listener.ticking(this, index);
-                  plane.tick(index);
+                  Runnable armedTick = armed[index];
+                  armed[index] = null;
+                  if (armedTick != null) {
+                    armedTick.run();
+                  }
                   listener.ticked(this, index);
                   tick(index, listener);
                 }));

@@ -46,9 +46,14 @@ public final class CarrierWatch {
     this.watch = new LoopWatch(BLOCKED_NANOS, INTERVAL_NANOS, nextLineNanos);
   }
 
-  /** Sends a probe unless one is in flight. Called every 100 ms. */
-  public void look() {
+  /**
+   * Sends a probe unless one is in flight. Called every 100 ms while requests run, else rarely.
+   *
+   * @return whether the probe before is still in flight
+   */
+  public boolean look() {
     long now = nanoClock.getAsLong();
+    boolean late = !watch.isAnswered();
     switch (watch.observe(now)) {
       case BLOCKED -> blocked(now);
       case RUNS_AGAIN -> {
@@ -64,6 +69,7 @@ public final class CarrierWatch {
         answer(); // without a thread, the wait is unknown
       }
     }
+    return late;
   }
 
   private void answer() {

@@ -200,6 +200,11 @@ public final class FairHookScheduler {
     return found;
   }
 
+  /** Returns whether a hook was interrupted and neither ended nor counts as lost. */
+  public boolean anyGivenUp() {
+    return !givenUp.isEmpty();
+  }
+
   /**
    * Removes a hook that has ended.
    *

@@ -177,14 +177,16 @@ public final class InstanceThreads implements HookThreads {
     return next;
   }
 
-  /** Detects lost threads. Thread-safe. */
+  /** Detects lost threads. Returns whether some are about to be lost. Thread-safe. */
   @Override
-  public void look() {
+  public boolean look() {
     List<ScheduledHook> lost;
     boolean toBegin;
+    boolean moreSoon;
     synchronized (this) {
       lost = shares.findLost(nanoClock.getAsLong());
       toBegin = wanting || !lost.isEmpty();
+      moreSoon = wanting || shares.anyGivenUp();
     }
     for (ScheduledHook hook : lost) {
       Thread thread = hook.thread;
@@ -197,6 +199,7 @@ public final class InstanceThreads implements HookThreads {
     if (toBegin) {
       begin();
     }
+    return moreSoon;
   }
 
   // --- other threads ---

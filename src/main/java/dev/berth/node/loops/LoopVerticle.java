@@ -4,13 +4,13 @@ import dev.berth.api.RequestContext;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.LoopExecutor;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.hooks.ApplicationWorkers;
 import io.vertx.core.Context;
 import io.vertx.core.Deployable;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
-import io.vertx.core.Vertx;
 import io.vertx.core.impl.VertxThread;
 import io.vertx.core.internal.ContextInternal;
 import java.lang.reflect.Field;
@@ -19,6 +19,7 @@ import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -155,14 +156,27 @@ public final class LoopVerticle extends VerticleBase implements LoopExecutor {
   /** Returns the dependencies of the loop's routers and replicas. */
   public LoopDependencies ports(BusSender bus, Identity identity) {
     return new LoopDependencies(
-        this, this::startTimer, bus, identity.nanoClock(), identity.seeded());
+        this,
+        (delay, task) -> cancelling(home().owner().setTimer(millis(delay), fired -> task.run())),
+        ticks(identity.nanoClock()),
+        bus,
+        identity.nanoClock(),
+        identity.seeded());
   }
 
-  private Runnable startTimer(long delayNanos, Runnable task) {
-    Vertx vertx = home().owner();
-    long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(delayNanos + 999_999)); // rounded up
-    long id = vertx.setTimer(millis, fired -> task.run());
-    return () -> vertx.cancelTimer(id);
+  /** Creates a timer that belongs to this loop, whichever request or verticle arms it. */
+  public TickTimer ticks(LongSupplier nanoClock) {
+    return new TickTimer(
+        (delay, task) -> cancelling(home().setTimer(millis(delay), fired -> task.run())),
+        nanoClock);
+  }
+
+  private static long millis(long nanos) {
+    return Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos + 999_999)); // rounded up
+  }
+
+  private Runnable cancelling(long timer) {
+    return () -> home().owner().cancelTimer(timer);
   }
 
   /** Starts a part on this loop's context. Thread-safe; completes on this loop. */

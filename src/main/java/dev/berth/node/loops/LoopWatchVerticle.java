@@ -4,6 +4,7 @@ import dev.berth.api.RequestContext;
 import dev.berth.metrics.LoopLag;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.BlockedLoop;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.StackText;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
@@ -13,13 +14,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Watch on the control loop that reports when a serving loop is blocked and when it runs again. A
- * loop has at most one beat in flight, so a blocked loop accumulates none.
+ * loop has at most one beat in flight, so a blocked loop accumulates none. While no loop is busy,
+ * beats are rare: a loop without requests is blocked only by tasks that user code left there.
  */
 public final class LoopWatchVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(LoopWatchVerticle.class);
@@ -29,9 +32,15 @@ public final class LoopWatchVerticle extends VerticleBase {
   // between reports of a blocked loop
   private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** Listener of changes, called on the control loop. */
+  /** Data plane of the loops, called on the control loop. */
   public interface LoopStateListener {
     void loopBlocked(int loop, boolean blocked);
+
+    /**
+     * Returns whether a loop has requests or deadlines, or had some in the last second. A loop that
+     * becomes busy again calls {@link LoopWatchVerticle#need}.
+     */
+    boolean isBusy(int loop);
 
     /** Receives the state of a blocked loop once a second, and null when the loop runs again. */
     void looked(int loop, @Nullable BlockedLoop blocked);
@@ -46,16 +55,19 @@ public final class LoopWatchVerticle extends VerticleBase {
   private final LongSupplier nanoClock;
   private final InstantSource wallClock;
   private final LoopStateListener listener;
-  private long timer;
+  private final long intervalNanos;
+  private final TickTimer.LoopTick ticks;
   private long tickDueNanos;
 
   /**
+   * @param control timer of the control loop
    * @param loops serving loops, in the order of their index
    * @param meters show the lag of each loop, and of the control loop
    * @param blockedAfter delay of a task at which a loop counts as blocked
    * @param lastingAfter duration of a handler's block at which the block is lasting; 0 for never
    */
   public LoopWatchVerticle(
+      TickTimer control,
       List<LoopVerticle> loops,
       Meters meters,
       Duration blockedAfter,
@@ -70,30 +82,41 @@ public final class LoopWatchVerticle extends VerticleBase {
     this.nanoClock = nanoClock;
     this.wallClock = wallClock;
     this.listener = listener;
+    this.intervalNanos = TimeUnit.MILLISECONDS.toNanos(intervalMs(blockedAfter));
+    this.ticks = control.every(intervalNanos);
   }
 
   @Override
   public Future<?> start() {
-    long interval = intervalMs(blockedAfter);
-    long intervalNanos = TimeUnit.MILLISECONDS.toNanos(interval);
     meters.add(controlLag::collect);
     for (int index = 0; index < loops.size(); index++) {
-      watched.add(new WatchedLoop(index, intervalNanos));
+      watched.add(new WatchedLoop(index));
     }
     tickDueNanos = nanoClock.getAsLong() + intervalNanos;
-    timer = vertx.setPeriodic(interval, id -> tick(intervalNanos));
+    ticks.start(this::tick, () -> {});
     return Future.succeededFuture();
   }
 
-  private void tick(long intervalNanos) {
+  /** Watches closely from now on, as a loop has become busy. Called on the control loop. */
+  public void need() {
+    ticks.need();
+  }
+
+  /** Returns the nanoseconds until the next tick: long if all loops are idle and answer. */
+  private long tick() {
     long now = nanoClock.getAsLong();
-    controlLag.add(Math.max(0, now - tickDueNanos)); // this timer is the control loop's own beat
-    tickDueNanos = now + intervalNanos;
+    controlLag.add(Math.max(0, now - tickDueNanos)); // this tick is the control loop's own beat
+    boolean unanswered = watched.stream().anyMatch(each -> !each.watch.isAnswered());
     watched.forEach(WatchedLoop::tick);
+    boolean close = unanswered || IntStream.range(0, loops.size()).anyMatch(listener::isBusy);
+    long wait = close ? 0 : TickTimer.IDLE_NANOS;
+    tickDueNanos = now + Math.max(wait, intervalNanos);
+    return wait;
   }
 
   /**
-   * Returns the interval of beats. A block is detected after 1 to 1.5 times {@code blockedAfter}.
+   * Returns the interval of beats. A block by a request is detected after 1 to 1.5 times {@code
+   * blockedAfter}, and one by a task of a loop without requests up to 2 s later.
    */
   public static long intervalMs(Duration blockedAfter) {
     return Math.max(
@@ -102,7 +125,7 @@ public final class LoopWatchVerticle extends VerticleBase {
 
   @Override
   public Future<?> stop() {
-    vertx.cancelTimer(timer);
+    ticks.stop();
     return Future.succeededFuture();
   }
 
@@ -115,7 +138,7 @@ public final class LoopWatchVerticle extends VerticleBase {
     private long lookedNanos;
     private long idleAge; // age of the beat at the last idle stack
 
-    WatchedLoop(int index, long intervalNanos) {
+    WatchedLoop(int index) {
       this.index = index;
       this.loop = loops.get(index);
       this.lag = new LoopLag("serving", Integer.toString(index));

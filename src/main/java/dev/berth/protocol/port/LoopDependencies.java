@@ -9,6 +9,7 @@ import java.util.random.RandomGenerator;
  *
  * @param loop the event loop itself
  * @param timer delays tasks; for {@link dev.berth.api.RequestContext#after}
+ * @param ticks timer of the loop's periodic work
  * @param bus sends messages
  * @param nanoClock monotonic nanoseconds
  * @param random the loop's own generator, for ranking and back-off
@@ -16,6 +17,7 @@ import java.util.random.RandomGenerator;
 public record LoopDependencies(
     LoopExecutor loop,
     LoopTimer timer,
+    TickTimer ticks,
     BusSender bus,
     LongSupplier nanoClock,
     RandomGenerator random) {}

@@ -59,6 +59,8 @@ public interface HookThreads {
     return "";
   }
 
-  /** Checks the threads. Call several times per second. */
-  default void look() {}
+  /** Checks the threads. Returns whether the next check is needed soon, else within a second. */
+  default boolean look() {
+    return false;
+  }
 }

@@ -162,8 +162,13 @@ public final class RoutingFeed {
     routers.accept(next);
   }
 
-  /** Repeats unanswered pulls, and sends the digest when due. Called a few times per second. */
-  public void tick(long nowNanos) {
+  /**
+   * Repeats unanswered pulls, and sends the digest when due. Called a few times per second while a
+   * pull is unanswered.
+   *
+   * @return nanoseconds until the next call is needed
+   */
+  public long tick(long nowNanos) {
     pull(
         pulling.stream()
             .takeWhile(entry -> nowNanos - entry.pulledNanos >= PULL_AGAIN_NANOS)
@@ -176,6 +181,7 @@ public final class RoutingFeed {
         controller.accept(new CheckRouting(node, incarnation, digest));
       }
     }
+    return pulling.isEmpty() ? checkedNanos + CHECK_NANOS - nowNanos : 0;
   }
 
   /** Pulls deployments; each has at most one pull in flight. */

@@ -2,7 +2,7 @@ package dev.berth.routing.legs;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
-import dev.berth.routing.DeadlineRing;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.GangMember;
 import dev.berth.routing.slots.RoutedReplica;
@@ -80,7 +80,7 @@ final class GangOrder {
   /** Returns the renewal interval of all leases, which leaves time for one lost renewal. */
   long renewEveryNanos() {
     long shortest = legs.stream().mapToLong(GangOrder::ttlNanos).min().orElseThrow();
-    return Math.max(shortest / 3, DeadlineRing.TICK_NANOS);
+    return Math.max(shortest / 3, TickTimer.TICK_NANOS);
   }
 
   /** Returns the maximum queue timeout of the legs' deployments. */

@@ -2,6 +2,7 @@ package dev.berth.routing.feed;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.fakes.PlaneBuilder;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
@@ -10,6 +11,7 @@ import dev.berth.protocol.BusMessage.RoutingUpdate;
 import dev.berth.protocol.RoutingDelta;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.protocol.RoutingSnapshot.SnapshotVersion;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.DeliveryOptions;
@@ -30,14 +32,16 @@ class RoutingFeedVerticleTest {
   private Vertx vertx;
   private final RoutingWorld world = new RoutingWorld();
   private final BlockingQueue<BusMessage> pulled = new LinkedBlockingQueue<>();
-  private final RoutingFeedVerticle verticle =
-      new RoutingFeedVerticle("n1", 5, world.routers, pulled::add, System::nanoTime);
 
   @BeforeEach
   void deploy(Vertx made) throws Exception {
     vertx = made;
     vertx.eventBus().registerCodec(new BusMessageCodec());
-    vertx.deployVerticle(verticle).await();
+    TickTimer ticks = new TickTimer(PlaneBuilder.timer(vertx), System::nanoTime);
+    vertx
+        .deployVerticle(
+            new RoutingFeedVerticle(ticks, "n1", 5, world.routers, pulled::add, System::nanoTime))
+        .await();
   }
 
   @Test
