@@ -13,6 +13,8 @@ public interface ResponseWriter {
   /**
    * Sends a chunk of any size, in order.
    *
+   * @param piece the chunk, passed on without a copy: do not change it after this call, even when
+   *     the future has completed
    * @return completes when the chunk is accepted: it was sent, or the receiver has room for it and
    *     it is sent at the end of this tick. Writes of one tick may return the same future. A
    *     producer that fails after this does not take the chunk back. A producer that awaits this
