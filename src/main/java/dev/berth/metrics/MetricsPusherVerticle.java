@@ -84,6 +84,7 @@ public final class MetricsPusherVerticle extends VerticleBase {
                 pusher.onSettled(batch.sequence(), answer.succeeded() ? answer.result() : -1);
                 report(answer.cause());
                 push(pusher.signalBatch()); // for signals in the meantime
+                ticks.forEach(TickTimer.LoopTick::need); // a new controller needs a batch now
               });
     }
   }

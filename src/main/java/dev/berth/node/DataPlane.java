@@ -131,8 +131,9 @@ public final class DataPlane implements LoopWatchVerticle.LoopStateListener {
     LongSupplier tick =
         () -> {
           tick(loop);
+          long wait = loop == 0 ? routers.untilTick() : TickTimer.NEVER;
           boolean needed = routers.loop(loop).needsTick() || replicaLoops.get(loop).needsTick();
-          return needed ? 0 : loop == 0 ? routers.untilTick() : TickTimer.NEVER;
+          return needed ? 0 : wait;
         };
     ports.loops().get(loop).ticks().deadlines.start(tick, woken);
   }

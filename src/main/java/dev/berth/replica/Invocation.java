@@ -55,6 +55,8 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   private InvocationPhase phase = InvocationPhase.GATHERING;
   private boolean slotHeld = true;
   private boolean zombie;
+  private int wholeBytes; // of a body inside its request
+  private int countedBytes; // of that body, in the budget after a cancel
   private long graceAt;
   private @Nullable IncomingBody body; // of a request that streams, or whose handler does
   private @Nullable ResponseStream stream;
@@ -97,15 +99,24 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   /** Calls the handler, unless a whole body exceeds the limit of the deployment. */
   void invoke(Request request) {
     int max = host.replica.limits().maxBufferedBodyBytes();
-    if (request.body() instanceof Request.Body.Whole whole
-        && whole.length() > max // for a typed value, an upper bound
-        && whole.bytes().length() > max) {
-      refuseLarge(max);
-      return;
+    if (request.body() instanceof Request.Body.Whole whole) {
+      if (whole.length() > max && sizeOf(whole) > max) { // the length of a value is a bound
+        refuseLarge(max);
+        return;
+      }
+      wholeBytes = body == null ? whole.length() : 0;
     }
     become(InvocationPhase.HANDLING);
     calling();
     host.invoke(request, this);
+  }
+
+  private static int sizeOf(Request.Body.Whole whole) {
+    try {
+      return whole.bytes().length();
+    } catch (IllegalArgumentException noJson) { // a value, passed by reference
+      return 0;
+    }
   }
 
   void refuseLarge(int max) {
@@ -391,6 +402,9 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     }
     if (over) {
       end();
+    } else if (countedBytes == 0) { // the ingress no longer counts the body
+      countedBytes = wholeBytes;
+      loop.bodyBounds.gathered().take(countedBytes);
     }
   }
 
@@ -529,6 +543,8 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   private void leave() {
     source.remove(this);
     loop.remove(this);
+    loop.bodyBounds.gathered().give(countedBytes);
+    countedBytes = 0;
     if (body != null) {
       body.close("request: completed (expected: read before the response)");
     }

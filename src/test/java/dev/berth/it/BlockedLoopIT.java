@@ -122,7 +122,7 @@ class BlockedLoopIT {
           .containsExactly(Map.entry(well, 20 * others.size()));
 
       // The loop is blocked until the gate opens: whatever is answered here does not need it.
-      server.await("the lease ran out", () -> server.sum("berth_lease_expiries_total") == 1);
+      server.await("the lease ran out", () -> server.counted("berth_lease_expiries_total") == 1);
       assertThat(server.admin("/-/healthz")).isEqualTo("success");
       // The replica and the router see the time pass each by their own clock tick.
       server.await("its gauge", () -> server.sum("serve_reserved_slots_active") == 0);

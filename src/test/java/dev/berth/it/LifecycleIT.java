@@ -55,7 +55,7 @@ class LifecycleIT {
       for (int i = 0; i < 8; i++) {
         clients.add(CompletableFuture.supplyAsync(() -> untilToldToClose(server.port())));
       }
-      server.await("traffic", () -> server.sum("serve_deployment_request_counter_total") > 500);
+      server.await("traffic", () -> server.counted("serve_deployment_request_counter_total") > 500);
 
       server.terminate();
 

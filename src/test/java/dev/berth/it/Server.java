@@ -178,16 +178,26 @@ final class Server implements AutoCloseable {
 
   /** The values of every series of a name in the metrics. */
   List<Double> metric(String name) {
+    List<Double> values = series(name);
+    if (values.isEmpty()) {
+      throw new AssertionError("no series " + name);
+    }
+    return values;
+  }
+
+  private List<Double> series(String name) {
     List<Double> values = new ArrayList<>();
     for (String line : admin("/metrics").split("\n")) {
       if (line.startsWith(name + "{") || line.startsWith(name + " ")) {
         values.add(Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)));
       }
     }
-    if (values.isEmpty()) {
-      throw new AssertionError("no series " + name);
-    }
     return values;
+  }
+
+  /** Returns the sum of a counter whose series appear with their first counts. */
+  double counted(String counter) {
+    return series(counter).stream().mapToDouble(Double::doubleValue).sum();
   }
 
   double sum(String metric) {

@@ -362,6 +362,20 @@ class IncomingBodyTest {
     assertThat(rig.answer(CallResponse.class).response().status()).isEqualTo(200);
   }
 
+  @Test
+  void aBodyInsideItsRequestIsCountedFromItsCancelUntilItsHandlerSettles() {
+    Replica replica = rig.start(1, gathering);
+    rig.sendHeld(whole(replica, ID, 100_000));
+    assertThat(rig.loop().bodyBounds.gathered().inUse()).as("by its ingress").isZero();
+    rig.cancel(replica, ID);
+    rig.cancel(replica, ID);
+    assertThat(rig.loop().bodyBounds.gathered().inUse()).isEqualTo(100_000);
+    gathering.answer();
+    rig.tasks.runAll();
+    assertThat(rig.loop().bodyBounds.gathered().inUse()).isZero();
+    assertAtRest(replica.slots());
+  }
+
   private static ReplicaRig.Call whole(Replica replica, long id, int bytes) {
     ReplicaRig.Call whole = call(replica).id(id).following(zeros(bytes));
     whole.bodyFollows = false;

@@ -57,6 +57,7 @@ public final class TickTimer {
   /** Stops all ticks. */
   public void stop() {
     disarm.run();
+    armedNanos = NEVER;
     ticks.forEach(LoopTick::stop);
   }
 
