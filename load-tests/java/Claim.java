@@ -1,38 +1,37 @@
 /**
- * Whether figures hold a limit, beside the difference between equal things.
+ * Verdict rule: compares figures with a limit, given the noise of two equal servers.
  *
- * <p>The figures are ratios, or differences, of neighbouring slices; those of equal things (A/A)
- * are of the same rounds. Equal things have a true median (one, or nothing). The noise is the
- * largest distance from it to an end of the 95 % interval of their median. A limit is met, or
- * missed, by the median of the figures. It is not established only where the noise is wider than
- * the distance of that median to the limit: then the figures are too near to the limit for this
- * machine.
+ * <p>The figures are ratios, or differences, of neighbouring slices; the figures of two equal
+ * servers (A/A) come from the same rounds. The true median of equal servers is 1 for a ratio and 0
+ * for a difference. The noise is the largest distance from the true median to an end of the 95 %
+ * interval of the measured median. The median of the figures meets or misses the limit. The verdict
+ * is "not established" only where the noise exceeds the distance from that median to the limit.
  */
 final class Claim {
-  /** Two starts of equal servers may differ by so much although one pair of them does not. */
+  /** Minimum noise of a comparison of two jars: two starts of one jar may differ by this share. */
   static final double LEAST_CHANGE = 0.02;
 
-  /** One that is compared with itself may be slower by so much and counts as no worse. */
+  /** Maximum ratio of two jars at which the new jar counts as not worse. */
   static final double NO_WORSE = 1.05;
 
   private Claim() {}
 
-  /** How far equal things may be from what they are. */
+  /** Returns the noise of equal servers with a true median of {@code truth}. */
   static double noise(Spread equal, double truth) {
     return Math.max(Math.abs(equal.surelyFrom() - truth), Math.abs(equal.surelyTo() - truth));
   }
 
-  /** Of a ratio of which less is better; the distance to the limit is relative to the limit. */
+  /** Returns the verdict of a ratio with a maximum; the noise is relative to the maximum. */
   static Verdict.State ratio(Spread measured, Spread equal, double atMost) {
     return limit(measured.median(), atMost, atMost * noise(equal, 1));
   }
 
-  /** Of a figure of which less is better; equal things differ by nothing. */
+  /** Returns the verdict of a figure with a maximum; {@code equal} has differences around 0. */
   static Verdict.State difference(Spread measured, Spread equal, double atMost) {
     return limit(measured.median(), atMost, noise(equal, 0));
   }
 
-  /** Of the ratio of a thing to what it was before; the whole interval has to be on one side. */
+  /** Returns the verdict of a ratio to an earlier jar; the whole interval must be on one side. */
   static Verdict.State change(Spread measured, Spread equal) {
     double noise = Math.max(LEAST_CHANGE, noise(equal, 1));
     if (measured.surelyFrom() - noise > 1) {
@@ -43,7 +42,7 @@ final class Claim {
         : Verdict.State.NOT_ESTABLISHED;
   }
 
-  /** Of one figure of which less is better, with the noise in the same unit. */
+  /** Returns the verdict of a median with a maximum; the noise has the same unit. */
   static Verdict.State limit(double median, double atMost, double noise) {
     if (noise > Math.abs(median - atMost)) {
       return Verdict.State.NOT_ESTABLISHED;

@@ -39,19 +39,19 @@ record CpuTime(Map<String, Long> threads, Map<String, Long> compilers) {
   }
 
   /**
-   * Whether the kernel's name of a thread, which it cuts to 15 characters, is that of {@code C1
-   * CompilerThread0}, {@code C2 CompilerThread1} or a compiler of another kind.
+   * Returns whether a thread is a JIT compiler, by its name in the kernel, for example {@code C2
+   * CompilerThread0}. The kernel cuts names to 15 characters.
    */
   static boolean isCompiler(String name) {
     return name.contains(" CompilerThre");
   }
 
-  /** Microseconds of all threads but the compilers' since an earlier time. */
+  /** Returns the microseconds of all threads except the compilers since an earlier time. */
   double microsSince(CpuTime before) {
     return between(before.threads, threads);
   }
 
-  /** Microseconds of the compilers' threads since an earlier time. */
+  /** Returns the microseconds of the compilers' threads since an earlier time. */
   double compilerMicrosSince(CpuTime before) {
     return between(before.compilers, compilers);
   }

@@ -139,8 +139,8 @@ final class GroupRun {
   }
 
   /**
-   * A path of a server to warm: the server, what it is asked, and the share of the JIT compilers in
-   * the last slice.
+   * Path of a server to warm: the server, the request, and the share of the JIT compilers in the
+   * last slice.
    */
   private static final class Warmed {
     final Row row;

@@ -12,9 +12,9 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The cost of servers that nobody asks. All of them are up at the same time, each kind twice for
- * its A/A; their run time is read once for each slice. The size of {@code /metrics} per replica is
- * the difference of two instances with different numbers of them.
+ * Cost of servers without requests. All of them are up at the same time, each kind twice for its
+ * A/A; their run time is read once for each slice. The size of {@code /metrics} per replica is the
+ * difference of two instances with different numbers of them.
  */
 final class Idle {
   private static final int APPLICATIONS = 100;

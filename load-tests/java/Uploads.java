@@ -8,18 +8,18 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 
-/** Takes the body of a request to its end, whole or piece by piece, and answers with its length. */
+/** Handlers that read a request's body, whole or by chunks, and respond with its length. */
 public final class Uploads {
   private Uploads() {}
 
-  /** Named by the configuration: the handler gets the whole body. */
+  /** Builds the application of {@code Uploads:whole}: its handler receives whole bodies. */
   public static Application whole() {
     AsyncHandler handler =
         (request, context) -> Future.succeededFuture(answer(request.bytes().length()));
     return of(handler);
   }
 
-  /** Named by the configuration: the handler gets each piece as it comes. */
+  /** Builds the application of {@code Uploads:streamed}: its handler receives each chunk. */
   public static Application streamed() {
     return of(new Streamed());
   }

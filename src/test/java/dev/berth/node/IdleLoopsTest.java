@@ -113,7 +113,7 @@ class IdleLoopsTest {
                 Request.get("/"),
                 false,
                 false));
-    assertThat(woken).as("the watch is told before user code runs").hasValue(1);
+    assertThat(woken).as("the watch begins before user code runs").hasValue(1);
     timer.pass(Duration.ofMinutes(1));
     assertThat(plane.isBusy(1)).isTrue();
     answer.complete(Response.text("late"));
