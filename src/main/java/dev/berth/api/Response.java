@@ -5,6 +5,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
 import java.io.OutputStream;
+import java.util.Map;
 
 /**
  * An HTTP-style response: a status, headers and a body. The body is whole, produced in chunks, or
@@ -14,6 +15,16 @@ import java.io.OutputStream;
  * #text}, {@link #json}, {@link #of}, {@link #stream} or {@link #output}.
  */
 public final class Response {
+  /** Checked headers of common content types, which most responses share. */
+  private static final Map<String, Headers> CONTENT_TYPES =
+      Map.of(
+          "text/plain", checked("text/plain"),
+          "text/plain; charset=utf-8", checked("text/plain; charset=utf-8"),
+          "text/html; charset=utf-8", checked("text/html; charset=utf-8"),
+          "text/event-stream", checked("text/event-stream"),
+          "application/json", checked("application/json"),
+          "application/octet-stream", checked("application/octet-stream"));
+
   private final int status;
   private final Headers headers;
   private final Body body;
@@ -133,6 +144,11 @@ public final class Response {
   }
 
   private static Headers contentType(String contentType) {
+    Headers common = CONTENT_TYPES.get(contentType);
+    return common == null ? checked(contentType) : common;
+  }
+
+  private static Headers checked(String contentType) {
     return PairHeaders.checked(new String[] {"content-type", contentType});
   }
 

@@ -152,7 +152,14 @@ final class IngressLoop extends ServingLoop {
       return;
     }
     unpark(); // parked requests go first
-    lead(request, connection, routes.match(routed, path));
+    boolean begins = turns.beginTurn();
+    try {
+      lead(request, connection, routes.match(routed, path));
+    } finally {
+      if (begins) {
+        turns.endTurn();
+      }
+    }
   }
 
   /** Returns a path below {@code /-} without the root path; null for other paths. */

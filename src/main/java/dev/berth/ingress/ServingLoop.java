@@ -6,6 +6,7 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.HttpMeters;
 import dev.berth.protocol.port.HttpErrorResponse;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.protocol.port.TickTimer;
 import dev.berth.routing.RouterLoop;
 import io.vertx.core.Context;
@@ -33,6 +34,7 @@ abstract class ServingLoop {
       answers; // requests that wait for response memory
   // connections of unknown protocol; each sweeps one
   final Set<LongConsumer> unopened = new HashSet<>();
+  final LoopExecutor turns;
   final TickTimer.LoopTick sweeps;
   final ReceivedHeaders.HeaderCounter headers = new ReceivedHeaders.HeaderCounter();
   final HopByHop passed = new HopByHop();
@@ -60,6 +62,7 @@ abstract class ServingLoop {
     this.context = context;
     this.nanoClock = ingress.nanoClock;
     this.coarseNanos = nanoClock.getAsLong();
+    this.turns = router.loop();
     this.sweeps = router.ticks().every(Ingress.SWEEP_NANOS);
     this.meters = ingress.meters.addIngressLoop();
     this.requestIds = new RequestIds(ingress.incarnation + index);

@@ -59,7 +59,6 @@ import io.vertx.core.Deployable;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Promise;
-import io.vertx.core.internal.ContextInternal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -332,8 +331,10 @@ final class InstanceWiring {
       if (mailboxes == null) {
         return;
       }
-      ContextInternal loop = loops.serving().get(index).home();
-      plane.receive(index, (address, receiver) -> mailboxes.receive(address, loop, receiver));
+      LoopVerticle loop = loops.serving().get(index);
+      plane.receive(
+          index,
+          (address, receiver) -> mailboxes.receive(address, loop.home(), loop.turn(), receiver));
     };
   }
 

@@ -8,6 +8,7 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.port.TickTimer;
 import dev.berth.routing.explain.ExplainLoop;
@@ -251,6 +252,11 @@ public final class RouterLoop {
   /** Returns whether a deadline or a retry waits for the next tick. */
   public boolean needsTick() {
     return ring.size() > 0 || !blocked.isEmpty();
+  }
+
+  /** Returns the event loop. */
+  public LoopExecutor loop() {
+    return ports.loop();
   }
 
   /** Returns the timer of the event loop's ticks. */

@@ -17,8 +17,9 @@ public final class InstanceBus implements BusSender, LocalMailboxes {
   private final Map<String, LoopMailbox> mailboxes = new ConcurrentHashMap<>(); // by address
 
   /** Subscribes a receiver on a loop to an address; messages sent before are dropped. */
-  public void receive(String address, ContextInternal loop, Consumer<BusMessage> receiver) {
-    mailboxes.put(address, new LoopMailbox(loop, receiver));
+  public void receive(
+      String address, ContextInternal loop, LoopTurn turn, Consumer<BusMessage> receiver) {
+    mailboxes.put(address, new LoopMailbox(loop, turn, receiver));
   }
 
   @Override

@@ -11,8 +11,8 @@ import java.util.function.Consumer;
 
 /**
  * Queue of the messages to one address of this instance, drained by its event loop. Messages of one
- * sender keep their order and never run on the sender's stack. One task of the loop runs all
- * messages that arrived meanwhile.
+ * sender keep their order and never run on the sender's stack. One task of the loop, or the end of
+ * a {@link LoopTurn}, runs all messages that arrived meanwhile.
  *
  * <p><b>Concurrency.</b> Messages from the own loop need no synchronization and have their own
  * queue. Each message runs in its own context, as on the event bus: values that a handler stores in
@@ -26,10 +26,12 @@ public final class LoopMailbox {
   public static final int MAX_BATCH = 256;
 
   private final ContextInternal home;
+  private final LoopTurn turn;
   private final ContextInternal shared; // until the receiver enters the context of the request
   private final Consumer<BusMessage> receiver;
-  private final Runnable drainOwn = this::drainOwn;
-  private final Runnable drainOthers = this::drainOthers;
+  private final Runnable drainOwn;
+  private final Runnable drainBatch = this::drainBatch;
+  private final Runnable drainOthers;
 
   // Confined to the loop.
   private final ArrayDeque<BusMessage> own = new ArrayDeque<>();
@@ -40,12 +42,16 @@ public final class LoopMailbox {
 
   /**
    * @param home context of the loop
+   * @param turn turn of the loop
    * @param receiver called on the loop
    */
-  public LoopMailbox(ContextInternal home, Consumer<BusMessage> receiver) {
+  public LoopMailbox(ContextInternal home, LoopTurn turn, Consumer<BusMessage> receiver) {
     this.home = home;
+    this.turn = turn;
     this.shared = home.duplicate();
     this.receiver = receiver;
+    this.drainOwn = turn.of(this::drainOwn);
+    this.drainOthers = turn.of(this::drainOthers);
   }
 
   /** Enqueues a message. Thread-safe. */
@@ -55,6 +61,9 @@ public final class LoopMailbox {
       if (!ownScheduled) {
         ownScheduled = true;
         home.nettyEventLoop().execute(drainOwn);
+      }
+      if (own.size() == LoopTurn.BATCH) {
+        turn.drain(drainBatch);
       }
       return;
     }
@@ -66,7 +75,13 @@ public final class LoopMailbox {
 
   /** Runs a task on the loop, after the earlier tasks. Thread-safe. */
   public void run(Consumer<Consumer<BusMessage>> task) {
-    home.nettyEventLoop().execute(() -> task.accept(this::deliver));
+    home.nettyEventLoop().execute(turn.of(() -> task.accept(this::deliver)));
+  }
+
+  private void drainBatch() {
+    for (int left = own.size(); left > 0; left--) {
+      deliver(own.remove());
+    }
   }
 
   private void drainOwn() {

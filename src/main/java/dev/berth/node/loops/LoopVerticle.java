@@ -35,6 +35,7 @@ public final class LoopVerticle extends VerticleBase implements LoopExecutor {
   private final Map<String, OwnContext> contexts = new ConcurrentHashMap<>(); // by application
   private volatile @Nullable OwnContext latest; // saves most requests the look-up
   private boolean namesRequests; // set before home
+  private final LoopTurn turn = new LoopTurn();
   private volatile @Nullable ContextInternal home;
   private volatile @Nullable Thread thread;
 
@@ -85,6 +86,21 @@ public final class LoopVerticle extends VerticleBase implements LoopExecutor {
     } catch (ReflectiveOperationException | RuntimeException another) { // other Vert.x version
       return null;
     }
+  }
+
+  /** Returns the turn of the loop's own messages. */
+  public LoopTurn turn() {
+    return turn;
+  }
+
+  @Override
+  public boolean beginTurn() {
+    return turn.begin();
+  }
+
+  @Override
+  public void endTurn() {
+    turn.end();
   }
 
   @Override

@@ -25,6 +25,19 @@ public interface LoopExecutor extends Executor {
    */
   default void worksFor(@Nullable RequestContext request) {}
 
+  /**
+   * Begins a turn. When many messages wait that the loop has sent to itself, {@link #endTurn} runs
+   * them, before the tasks of the loop and not on the sender's stack. Called on the loop.
+   *
+   * @return whether the caller must end the turn; false within another turn, and without turns
+   */
+  default boolean beginTurn() {
+    return false;
+  }
+
+  /** Ends a turn, and runs its messages. Called on the loop. */
+  default void endTurn() {}
+
   /** Returns whether the caller runs on the loop. */
   boolean isHere();
 

@@ -59,7 +59,7 @@ final class LinkTransportIT extends ReplicaOverTransportContract {
 
   @Override
   void receive(String address, Consumer<BusMessage> receiver) {
-    there.receive(named(address), loop, receiver);
+    there.receive(named(address), loop, new LoopTurn(), receiver);
   }
 
   private static String named(String address) {

@@ -20,7 +20,7 @@ final class MailboxTransportTest extends ReplicaOverTransportContract {
 
   @Override
   void receive(String address, Consumer<BusMessage> receiver) {
-    bus.receive(address, loop, receiver);
+    bus.receive(address, loop, new LoopTurn(), receiver);
   }
 
   @Test
