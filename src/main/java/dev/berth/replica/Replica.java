@@ -501,13 +501,13 @@ public final class Replica extends ReplicaRuntime {
     }
     reconfigurations.tick();
     stats.endIfLate(limits().statsTimeoutNanos()); // also if autoscaling was switched off
-    Long reconfigured = reconfigurations.nextLook();
-    health.tick(isServing());
-    if (!isServing() && !health.watch.underWay()) {
-      return reconfigured;
+    Long next = reconfigurations.nextLook();
+    boolean checks = isServing() && hooks.needTicks();
+    health.tick(checks);
+    if (checks || health.watch.underWay()) {
+      next = sooner(health.watch.nextLook(nanoClock.getAsLong()), next);
     }
-    long next = sooner(health.watch.nextLook(nanoClock.getAsLong()), reconfigured);
-    return isServing() && passive.looking.get() ? sooner(next, lookAtRequests()) : next;
+    return isServing() && passive.looking.get() ? sooner(lookAtRequests(), next) : next;
   }
 
   /** Returns the earlier time. The nano clock may overflow, so the difference orders. */

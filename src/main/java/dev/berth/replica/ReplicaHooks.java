@@ -81,6 +81,11 @@ final class ReplicaHooks {
     return checked;
   }
 
+  /** Returns whether user code has periodic calls whose deadlines are checked. */
+  boolean needTicks() {
+    return checked || tellsStats;
+  }
+
   /** Returns whether a handler provides autoscaling statistics. */
   boolean tellsStats() {
     return tellsStats;

@@ -59,6 +59,13 @@ class LookWheelTest {
   }
 
   @Test
+  void noTickIsPlannedForAReplicaWithoutPeriodicHooks() {
+    wheel.touch(rig.start(1, new Answering("ok")));
+    turn();
+    assertThat(wheel.looks.size()).isZero();
+  }
+
+  @Test
   void thousandsOfTouchesAndTurnsLeaveOnePlannedLookForEach() {
     List<Replica> replicas = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
