@@ -22,7 +22,9 @@ public final class MetricsOptions {
           .variable("RAY_SERVE_HANDLE_AUTOSCALING_METRIC_PUSH_INTERVAL_S")
           .atLeast(() -> RECORD_INTERVAL_MS)
           .means(
-              "Time between two metrics messages of the instance. Not below record_interval_ms.");
+              "Time between two metrics messages of the instance that have reports or follow"
+                  + " autoscaled deployments. Others are at least 5 s apart. Not below"
+                  + " record_interval_ms.");
   public static final ConfigKey<Duration> REPLICA_RECORD_INTERVAL_MS =
       KEYS.key("replica_record_interval_ms", Types.millis(10, 60_000), Duration.ofMillis(200))
           .variable("BERTH_REPLICA_AUTOSCALING_METRIC_RECORD_INTERVAL_S")

@@ -4,6 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.BusMessage.QueueLength;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.port.TickTimer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,8 +27,9 @@ import org.jspecify.annotations.Nullable;
  * from the last acknowledged report. When autoscaling ends, or its last source is removed, it is
  * due with zeros until these are acknowledged. Other deployments report only a queue length that is
  * not zero. A handle whose source is unreadable is not reported, since unknown is not zero. A batch
- * without due handles is still sent, as a sign of life. Reports of the local replicas are part of
- * the first batch after their own push interval.
+ * without due handles is a sign of life: it is sent in each push interval while a deployment
+ * autoscales, and else within {@link #LIFE_NANOS}. Reports of the local replicas are part of the
+ * first batch after their own push interval.
  *
  * <p><b>Concurrency.</b> {@link #register}, {@link #registerReplica} and {@link #signal} are
  * thread-safe. All other methods are confined to the control loop.
@@ -43,6 +45,9 @@ public final class MetricsPusher {
   public static final int DEFAULT_MAX_REPORT_BYTES = 960 << 10;
 
   private static final long MIN_IN_FLIGHT_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+  /** Maximum time between two batches: half of the controller's limit of an instance's silence. */
+  static final long LIFE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   /**
    * Intervals of samples and reports.
@@ -170,12 +175,26 @@ public final class MetricsPusher {
       skipped += waits ? 1 : 0;
       if (!waits) {
         expired += pushing ? 1 : 0;
+        boolean owed = needsBatch(now);
+        collect(true);
+        if (!owed && !handles.isDue()) {
+          return null;
+        }
         retrying = false;
-        return batch(now, isOver(nextReplicasNanos, now), true);
+        return batch(now, isOver(nextReplicasNanos, now));
       }
     }
     handles.sample();
     return signalBatch();
+  }
+
+  /** Returns whether the controller expects a batch now, even without due reports. */
+  private boolean needsBatch(long now) {
+    return term < 0
+        || pushing
+        || retrying
+        || isSampled()
+        || isOver(pushedAtNanos + LIFE_NANOS, now);
   }
 
   /**
@@ -189,7 +208,8 @@ public final class MetricsPusher {
     }
     nextSignalNanos = now + rhythm.record.toNanos();
     signalled++;
-    return batch(now, false, false);
+    collect(false);
+    return batch(now, false);
   }
 
   /**
@@ -197,7 +217,8 @@ public final class MetricsPusher {
    * flight.
    */
   public HandleMetricBatch lastBatch() {
-    return batch(nanoClock.getAsLong(), true, true);
+    collect(true);
+    return batch(nanoClock.getAsLong(), true);
   }
 
   /**
@@ -205,33 +226,45 @@ public final class MetricsPusher {
    *
    * @param batchSequence sequence of the batch
    * @param answeredBy term of the controller that has the batch; negative if this is not certain
+   * @return whether the controller is a new one, which needs all reports soon
    */
-  public void onSettled(long batchSequence, long answeredBy) {
+  public boolean onSettled(long batchSequence, long answeredBy) {
     if (!pushing || batchSequence != sequence) {
-      return;
+      return false;
     }
     retrying = answeredBy < 0;
     if (retrying) {
       failed++;
       giveUp();
-      return;
+      return false;
     }
     pushing = false;
+    boolean replaced = term >= 0 && answeredBy != term;
+    if (replaced) {
+      nextPushNanos = nanoClock.getAsLong();
+    }
     if (answeredBy != term) {
-      if (term >= 0) {
-        nextPushNanos = nanoClock.getAsLong(); // a new controller needs all reports soon
-      }
       term = answeredBy;
       queues.forEach(ReportQueue::forgetAcknowledgements);
     }
     queues.forEach(ReportQueue::onAcknowledged);
+    return replaced;
   }
 
-  /** Returns the nanoseconds until the next sample, batch or signal; 0 for a record interval. */
+  /**
+   * Returns the nanoseconds until the next sample, batch or signal; 0 for a record interval.
+   * Without samples, batches share the wake-ups of an idle loop.
+   */
   public long untilNext() {
-    return woken.get() || queues.stream().anyMatch(ReportQueue::isSampled)
-        ? 0
-        : nextPushNanos - nanoClock.getAsLong();
+    if (woken.get() || isSampled()) {
+      return 0;
+    }
+    long shared = Math.min(rhythm.push.toNanos(), TickTimer.IDLE_NANOS);
+    return Math.max(shared, nextPushNanos - nanoClock.getAsLong());
+  }
+
+  private boolean isSampled() {
+    return handles.isSampled() || replicas.isSampled();
   }
 
   /** Adds the metrics of batches and their outcomes. */
@@ -279,10 +312,13 @@ public final class MetricsPusher {
     queues.forEach(ReportQueue::giveUp); // unacknowledged, so due again
   }
 
-  private HandleMetricBatch batch(long now, boolean withReplicas, boolean interval) {
-    giveUp();
+  private void collect(boolean interval) {
     woken.set(false); // before the handles are read, so that no signal is lost
     handles.collect(interval);
+  }
+
+  private HandleMetricBatch batch(long now, boolean withReplicas) {
+    giveUp();
     List<HandleMetricReport> ofHandles = new ArrayList<>();
     List<HandleMetricReport> ofReplicas = new ArrayList<>();
     List<QueueLength> lengths = new ArrayList<>();

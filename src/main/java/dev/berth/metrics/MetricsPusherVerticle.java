@@ -81,10 +81,11 @@ public final class MetricsPusherVerticle extends VerticleBase {
       pushed(batch)
           .onComplete(
               answer -> {
-                pusher.onSettled(batch.sequence(), answer.succeeded() ? answer.result() : -1);
+                if (pusher.onSettled(batch.sequence(), answer.succeeded() ? answer.result() : -1)) {
+                  ticks.forEach(TickTimer.LoopTick::need);
+                }
                 report(answer.cause());
                 push(pusher.signalBatch()); // for signals in the meantime
-                ticks.forEach(TickTimer.LoopTick::need); // a new controller needs a batch now
               });
     }
   }

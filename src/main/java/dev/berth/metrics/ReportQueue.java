@@ -7,6 +7,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 
 /**
  * Deployments of one kind of source, with their due and in-flight reports. Registration and signals
@@ -18,6 +19,7 @@ final class ReportQueue {
   private final ArrayDeque<DeploymentSampler> due = new ArrayDeque<>(); // FIFO
   private final List<DeploymentSampler> inFlight = new ArrayList<>();
   private volatile long unreadable;
+  private boolean sampled; // a deployment autoscaled at the last reading
 
   MeterRegistration register(HandleMetricSource source) {
     deployments.compute(
@@ -54,17 +56,26 @@ final class ReportQueue {
   }
 
   void sample() {
-    deployments.values().forEach(each -> read(each, each::sample));
+    sampled = false;
+    for (DeploymentSampler each : deployments.values()) {
+      read(each, DeploymentSampler::sample);
+      sampled |= each.autoscales;
+    }
   }
 
   /** Returns whether a deployment autoscaled at the last sample, so that the next one counts. */
   boolean isSampled() {
-    return deployments.values().stream().anyMatch(each -> each.autoscales);
+    return sampled;
   }
 
-  private void read(DeploymentSampler each, Runnable reading) {
+  /** Returns whether collected reports are due. */
+  boolean isDue() {
+    return !due.isEmpty();
+  }
+
+  private void read(DeploymentSampler each, Consumer<DeploymentSampler> reading) {
     try {
-      reading.run();
+      reading.accept(each);
     } catch (RuntimeException broken) {
       each.unreadable();
       unreadable++;
@@ -77,12 +88,14 @@ final class ReportQueue {
    * @param interval whether a push interval ends now
    */
   void collect(boolean interval) {
+    sampled = false;
     for (DeploymentSampler each : deployments.values()) {
       if (interval) {
         each.endSignal(); // before the reading, so that no signal is lost
       }
-      read(each, each::sample);
-      read(each, each::look);
+      read(each, DeploymentSampler::sample);
+      read(each, DeploymentSampler::look);
+      sampled |= each.autoscales;
       if (!each.isDue()) {
         forget(each); // added and removed without a report
       } else if (!each.waiting) {

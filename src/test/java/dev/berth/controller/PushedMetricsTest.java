@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 /** What the controller knows of handles, over the pusher that tells it (seed 003). */
 class PushedMetricsTest {
   private static final Duration PUSH = Duration.ofSeconds(1);
+  private static final Duration LIFE = Duration.ofSeconds(5); // between batches without reports
 
   private final PushedMetrics metrics = new PushedMetrics(PUSH);
   private final FakeHandle handle = new FakeHandle("d");
@@ -45,7 +46,7 @@ class PushedMetricsTest {
     plain.with(0, 4, 2);
     metrics.pass(PUSH);
     assertThat(metrics.queued("d")).isZero();
-    metrics.pass(PUSH);
+    metrics.pass(LIFE);
     assertThat(metrics.last().queues()).isEmpty();
   }
 
@@ -67,7 +68,7 @@ class PushedMetricsTest {
     assertThat(metrics.last().handles()).as("a final zero").hasSize(1);
     assertThat(metrics.last().handles().get(0).last()).isTrue();
     assertThat(metrics.load("d")).isEqualTo(new DeploymentLoad(0, 0, 0, 0.0, 0.0, 0, 0));
-    metrics.pass(PUSH);
+    metrics.pass(LIFE);
     assertThat(metrics.last().handles()).isEmpty();
   }
 

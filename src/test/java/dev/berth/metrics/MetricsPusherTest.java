@@ -48,7 +48,17 @@ class MetricsPusherTest {
     assertThat(first.handles()).isEmpty();
     assertThat(first.node()).isEqualTo("node-1");
     assertThat(first.incarnation()).isEqualTo(7);
+    clock.advance(Duration.ofNanos(MetricsPusher.LIFE_NANOS).minus(PUSH).minus(RECORD));
+    assertThat(tick(pusher)).as("a batch, within the time of a sign of life").isNull();
     assertThat(nextBatch().sequence()).isEqualTo(first.sequence() + 1);
+  }
+
+  @Test
+  void aFailedSignOfLifeIsRepeatedInTheNextInterval() {
+    HandleMetricBatch first = acknowledged(nextBatch());
+    clock.advance(Duration.ofNanos(MetricsPusher.LIFE_NANOS));
+    pusher.onSettled(nextBatch().sequence(), -1);
+    assertThat(nextBatch().sequence()).isEqualTo(first.sequence() + 2);
   }
 
   @Test
@@ -130,6 +140,7 @@ class MetricsPusherTest {
     registration.close();
     assertThat(only(acknowledged(nextBatch())))
         .isEqualTo(HandleMetricReport.finalZero(handle.deployment()));
+    clock.advance(Duration.ofNanos(MetricsPusher.LIFE_NANOS));
     assertThat(nextBatch().handles()).isEmpty();
     assertThat(pusher.handles()).isZero();
   }

@@ -44,7 +44,7 @@ class AutoscaledRouterTest {
 
   private HandleMetricBatch configured(Settings settings) {
     routers.configure(new DeploymentTarget(ID, "b", new DeploymentVersion("c", "l"), settings));
-    clock.advance(Duration.ofSeconds(1));
+    clock.advance(Duration.ofSeconds(5)); // then a batch without reports is due, too
     HandleMetricBatch batch = pusher.tick();
     assertThat(batch).isNotNull();
     pusher.onSettled(batch.sequence(), 1);
