@@ -36,6 +36,11 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
   private int waitingBytes;
   private int sentBytes; // of the first message
   private Buffer joined = Buffer.buffer(); // received chunks of a message
+  // The last heartbeats. Most equal the one before, and their JSON costs more than the rest.
+  private @Nullable Record sentBeat;
+  private Buffer sentBeatBytes = Buffer.buffer();
+  private @Nullable Record receivedBeat;
+  private Buffer receivedBeatBytes = Buffer.buffer();
   private @Nullable NetSocket socket;
   private String stranger; // peer, until its first message
 
@@ -72,11 +77,15 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
 
   @Override
   public void send(Record message) {
-    Buffer bytes = ControlForm.encode(message);
     if (message instanceof Urgent) {
-      link.writeFirst(out -> out.appendByte(ALONE).appendBuffer(bytes));
+      if (!message.equals(sentBeat)) {
+        sentBeat = message;
+        sentBeatBytes = ControlForm.encode(message);
+      }
+      link.writeFirst(out -> out.appendByte(ALONE).appendBuffer(sentBeatBytes));
       return;
     }
+    Buffer bytes = ControlForm.encode(message);
     waiting.add(bytes);
     waitingBytes += bytes.length();
     if (waitingBytes > MAX_BYTES) {
@@ -112,7 +121,11 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
       byte kind = frame.getByte(0);
       Buffer piece = frame.slice(1, frame.length());
       if (kind == ALONE) {
-        receiveMessage(piece);
+        if (!piece.equals(receivedBeatBytes)) {
+          receivedBeat = decode(piece);
+          receivedBeatBytes = piece;
+        }
+        receiveMessage(receivedBeat);
         continue;
       }
       joined.appendBuffer(piece);
@@ -121,21 +134,26 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
       } else if (kind == LAST) {
         Buffer message = joined;
         joined = Buffer.buffer();
-        receiveMessage(message);
+        receiveMessage(decode(message));
       }
     }
   }
 
-  private void receiveMessage(Buffer bytes) {
-    Record message;
+  /** Reads a message; an unreadable one ends the line, and is null. */
+  private @Nullable Record decode(Buffer bytes) {
     try {
-      message = ControlForm.decode(bytes);
+      return ControlForm.decode(bytes);
     } catch (RuntimeException none) {
       link.end("unreadable message: " + none);
-      return;
+      return null;
     }
-    stranger = "";
-    user.onMessage(message);
+  }
+
+  private void receiveMessage(@Nullable Record message) {
+    if (message != null) {
+      stranger = "";
+      user.onMessage(message);
+    }
   }
 
   @Override

@@ -220,7 +220,7 @@ public final class Membership {
     } else {
       recordContact(node);
     }
-    return done();
+    return actions.isEmpty() ? List.of() : done(); // most messages change no member
   }
 
   private void recordContact(NodeRecord node) {
@@ -461,7 +461,7 @@ public final class Membership {
    * has no other nodes and nodes of another cluster connect.
    */
   public @Nullable String closedReason() {
-    boolean alone = nodes.values().stream().allMatch(each -> isSelf(each.who));
+    boolean alone = nodes.size() < 2 && nodes.values().stream().allMatch(each -> isSelf(each.who));
     return guard.closedReason(alone);
   }
 
