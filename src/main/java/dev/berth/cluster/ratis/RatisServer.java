@@ -6,6 +6,7 @@ import dev.berth.desired.DesiredChange;
 import dev.berth.desired.DesiredState;
 import dev.berth.net.tls.TlsMaterial;
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
@@ -32,6 +33,7 @@ import org.apache.ratis.server.storage.RaftStorage;
 import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
 import org.apache.ratis.util.ExitUtils;
 import org.apache.ratis.util.IOUtils;
+import org.apache.ratis.util.JvmPauseMonitor;
 import org.apache.ratis.util.SizeInBytes;
 import org.apache.ratis.util.TimeDuration;
 import org.jspecify.annotations.Nullable;
@@ -105,6 +107,7 @@ final class RatisServer implements AutoCloseable {
     RatisServer made = new RatisServer(options, log);
     try {
       made.server.start();
+      made.stopPauseMonitor();
       made.await(made.machine.leads, LEADS_WITHIN_S);
       return made;
     } catch (IOException | Error failed) {
@@ -113,6 +116,20 @@ final class RatisServer implements AutoCloseable {
     } catch (RuntimeException failed) { // Ratis wraps some failures
       made.close();
       throw new IOException(failed);
+    }
+  }
+
+  /**
+   * Stops the thread that looks for pauses three times a second. With both thresholds at a day, the
+   * server takes no action on a pause.
+   */
+  private void stopPauseMonitor() {
+    try {
+      Field monitor = server.getClass().getDeclaredField("pauseMonitor"); // Ratis has no option
+      monitor.setAccessible(true);
+      ((JvmPauseMonitor) monitor.get(server)).stop();
+    } catch (ReflectiveOperationException | RuntimeException another) { // other version of Ratis
+      LOG.debug("state: pause monitor not stopped", another);
     }
   }
 
