@@ -142,7 +142,7 @@ public final class ControlClient {
     loops.run(
         () -> {
           sweptNanos = loops.now();
-          sweep = new LinkSweep(loops.links(), self.interval, this::sweep);
+          sweep = new LinkSweep(loops.links(), self.interval, loops.nanoClock(), this::sweep);
           next();
         });
   }

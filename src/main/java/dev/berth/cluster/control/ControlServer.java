@@ -132,7 +132,7 @@ public final class ControlServer {
     loops.run(
         () -> {
           Duration interval = Duration.ofNanos(rules.intervalNanos());
-          sweep = new LinkSweep(loops.links(), interval, this::sweep);
+          sweep = new LinkSweep(loops.links(), interval, loops.nanoClock(), this::sweep);
           act(membership.start(registrations.registeredNodes()));
         });
   }

@@ -56,10 +56,13 @@ final class EventLoopLinks {
     this.index = index;
   }
 
-  void start() {
-    beatNanos = now();
-    pausedNanos = beatNanos;
-    sweeps = new LinkSweep(loop, bus.config.interval(), this::sweep);
+  /** Starts the sweeps, which end without links. */
+  private void startSweeps() {
+    if (sweeps == null) {
+      beatNanos = now();
+      pausedNanos = beatNanos;
+      sweeps = new LinkSweep(loop, bus.config.interval(), bus.nanoClock, this::sweep);
+    }
   }
 
   /** Runs a step on the loop. Thread-safe. */
@@ -113,6 +116,7 @@ final class EventLoopLinks {
     }
     OutboundLink link = new OutboundLink(this, known.member(), own, known.inFlight());
     outgoing.put(to, link);
+    startSweeps();
     link.dial();
     return link;
   }
@@ -170,6 +174,7 @@ final class EventLoopLinks {
   void accept(NetSocket socket) {
     InboundLink link = new InboundLink(this, socket);
     incoming.add(link);
+    startSweeps();
     link.link.attach(socket);
     link.link.open();
   }
@@ -248,6 +253,16 @@ final class EventLoopLinks {
     beat(now);
     List.copyOf(outgoing.values()).forEach(link -> link.sweep(now));
     List.copyOf(incoming).forEach(link -> link.sweep(now));
+    if (outgoing.isEmpty() && incoming.isEmpty()) {
+      stopSweeps();
+    }
+  }
+
+  private void stopSweeps() {
+    if (sweeps != null) {
+      sweeps.stop();
+      sweeps = null;
+    }
   }
 
   // --- end ---
@@ -275,8 +290,6 @@ final class EventLoopLinks {
   void stop() {
     stopped = true;
     dropAll("stopped");
-    if (sweeps != null) {
-      sweeps.stop();
-    }
+    stopSweeps();
   }
 }

@@ -86,7 +86,6 @@ public final class LinkBus implements BusSender {
    * @return the port
    */
   public Future<Integer> start(String host, int port) {
-    onEach(EventLoopLinks::start);
     return server.listen(
         loops.stream().map(links -> links.loop).toList(), host, port, this::accept);
   }
