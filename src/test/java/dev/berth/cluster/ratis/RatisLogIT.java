@@ -74,6 +74,17 @@ class RatisLogIT extends StateLogContract {
     return journal.state();
   }
 
+  @Test
+  void noThreadLooksForPauses() throws IOException {
+    StateLog log = make();
+    log.open();
+    log.prepare();
+    assertThat(Thread.getAllStackTraces().keySet())
+        .extracting(Thread::getName)
+        .noneMatch(name -> name.startsWith("JvmPauseMonitor"));
+    log.close();
+  }
+
   /** What a kill would leave. */
   private static void copy(Path from, Path to) throws IOException {
     try (Stream<Path> all = Files.walk(from)) {
