@@ -119,6 +119,7 @@ public final class Routers {
                 new DeploymentRouter(
                     this, id, settings, usual, new java.util.SplittableRandom(seed())));
     watch.made.accept(deployment);
+    loops[0].run(loops[0].ports.ticks().deadlines::need); // measures it from now on
     return made;
   }
 
@@ -201,7 +202,7 @@ public final class Routers {
   public long untilTick() {
     probing = false; // before the look, so that a request that waits after it wakes this loop
     probing = calling.values().stream().anyMatch(router -> !router.queue.isEmpty());
-    return probing ? 0 : TickTimer.IDLE_NANOS;
+    return probing ? 0 : byDeployment.isEmpty() ? TickTimer.NEVER : TickTimer.IDLE_NANOS;
   }
 
   /** Ensures that loop 0 probes the remote replicas of a deployment, if it has any. Thread-safe. */

@@ -19,6 +19,7 @@ import dev.berth.protocol.RouterAddress;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaSpec;
 import dev.berth.routing.RingEntry;
+import dev.berth.routing.RoutingProbe;
 import io.vertx.core.Promise;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -55,7 +56,17 @@ class IdleLoopsTest {
   }
 
   @Test
+  void withoutDeploymentsNoLoopHasATimer() {
+    timer.wakeUps = 0;
+    timer.pass(Duration.ofSeconds(60));
+    assertThat(timer.wakeUps).isZero();
+    assertThat(timer.armed()).isZero();
+  }
+
+  @Test
   void withoutWorkTheFirstLoopMeasuresAndTheOtherHasNoTimer() {
+    plane.routers.router(new DeploymentId("app", "d"), RoutingProbe.DEFAULTS);
+    timer.pass(Duration.ofSeconds(2));
     timer.wakeUps = 0;
     timer.pass(Duration.ofSeconds(60));
     assertThat(timer.wakeUps).isEqualTo(60);
