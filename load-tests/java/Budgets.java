@@ -22,13 +22,13 @@ final class Budgets {
   /** Of Berth beside a raw server that returns the same bytes. */
   List<Verdict> all() {
     List<Verdict> all = new ArrayList<>();
-    all.add(ratio("no-op-1", "no-op, same loop, 64 connections", 1.07));
+    all.add(ratio("no-op-1", "no-op, same loop, 64 connections", 1.25));
     all.add(ratio("no-op-1-c1", "the same, 1 connection"));
-    all.add(ratio("no-op-1-c1024", "the same, 1 024 connections", 1.10));
-    all.add(ratio("connections", "the same, 4 096 connections", 1.15));
-    all.add(ratio("http2", "the same, HTTP/2 without TLS, 8 connections of 8 requests", 1.15));
+    all.add(ratio("no-op-1-c1024", "the same, 1 024 connections", 1.35));
+    all.add(ratio("connections", "the same, 4 096 connections", 1.40));
+    all.add(ratio("http2", "the same, HTTP/2 without TLS, 8 connections of 8 requests", 1.40));
     all.add(ratio("tls", "the same, HTTP/1.1 over TLS"));
-    all.add(ratio("http2-tls", "the same, HTTP/2 over TLS", 1.15));
+    all.add(ratio("http2-tls", "the same, HTTP/2 over TLS", 1.40));
     all.add(ratio("no-op-spread", "no-op, two event loops, a handler on each", 1.15));
     all.add(ratio("no-op-other", "no-op, two event loops, the handler on one", 1.35));
     all.add(ratio("messages-event-bus", "the same over the event bus, to direct messages"));
@@ -37,10 +37,10 @@ final class Budgets {
     all.add(ratio("split", "the same, to a route that is not split"));
     all.add(ratio("echo", "echo of 1 KiB, two event loops, 64 connections"));
     all.add(ratio("echo-c1", "the same, 1 connection"));
-    all.add(ratio("quickstart-echo", "/echo of conf/quickstart.yaml, 64 B, two event loops", 1.10));
+    all.add(ratio("quickstart-echo", "/echo of conf/quickstart.yaml, 64 B, two event loops", 1.15));
     all.add(ratio("digits", "/classify there, 64 numbers as JSON, to its /echo of them"));
-    all.add(ratio("composition", "a call in a request, to raw without a call", 1.10));
-    all.add(ratio("choose", "choose + dispatch, to a plain call, 64 connections", 1.05));
+    all.add(ratio("composition", "a call in a request, to raw without a call", 1.35));
+    all.add(ratio("choose", "choose + dispatch, to a plain call, 64 connections", 1.15));
     all.add(more("choose", "the same, difference in CPU time", 5));
     all.add(ratio("choose-c1", "the same, 1 connection"));
     all.add(ratio("handle-choose", "the same without HTTP, 100 calls in sequence"));

@@ -91,10 +91,10 @@ final class Idle {
       TimeUnit.SECONDS.sleep(settleSeconds(quick));
       measure(taken);
       List<Verdict> all = new ArrayList<>();
-      all.add(verdict("idle-quickstart", "idle, conf/quickstart.yaml", taken, 0, 1, 0, 0.3));
-      all.add(verdict("idle-hundred", "idle, 100 applications", taken, 2, 3, 2, 0.4));
-      all.add(verdict("idle-control", "idle, control node of three", taken, 4, 6, 5, 0.8));
-      all.add(verdict("idle-worker", "idle, a worker of three nodes", taken, 5, 6, 5, 0.6));
+      all.add(verdict("idle-quickstart", "idle, conf/quickstart.yaml", taken, 0, 1, 0, 0.45));
+      all.add(verdict("idle-hundred", "idle, 100 applications", taken, 2, 3, 2, 0.5));
+      all.add(verdict("idle-control", "idle, control node of three", taken, 4, 6, 5, 1.25));
+      all.add(verdict("idle-worker", "idle, a worker of three nodes", taken, 5, 6, 5, 0.9));
       all.add(verdict("idle-raw", "idle, raw Vert.x", taken, 7, 7, 7, Double.NaN));
       all.add(metrics(empty.get(2), empty.get(3)));
       return all;

@@ -654,8 +654,8 @@ class ControlIT {
     }
   }
 
-  @Test
-  void aBeatOvertakesWhatIsLong() throws Exception {
+  /** Sends messages over one line, and returns the messages that the other end received. */
+  private List<Record> sent(Record... messages) throws Exception {
     LinkTls tls = world.links.tls("n1");
     CompletableFuture<NetSocket> accepted = new CompletableFuture<>();
     var loop = world.links.loop();
@@ -669,7 +669,6 @@ class ControlIT {
     NetSocket socket =
         await(LinkWorld.on(loop, () -> tls.dialer(world.links.vertx).connect(port, "127.0.0.1")));
     NetSocket other = accepted.get(10, TimeUnit.SECONDS);
-    Event big = new Event(7, Buffer.buffer(new byte[8 << 20]));
     LinkWorld.on(
         loop,
         () -> {
@@ -678,13 +677,26 @@ class ControlIT {
           SocketControlConnection line =
               new SocketControlConnection(loop, tls, "there", own -> new Told(said, ended));
           line.attach(socket);
-          line.send(big);
-          line.send(new Beat(FIRST));
+          List.of(messages).forEach(line::send);
           return line;
         });
 
-    world.links.eventually(() -> said.size() == 2);
-    assertThat(said).containsExactly(new Beat(FIRST), big);
+    world.links.eventually(() -> said.size() == messages.length);
+    return said;
+  }
+
+  @Test
+  void aBeatOvertakesWhatIsLong() throws Exception {
+    Event big = new Event(7, Buffer.buffer(new byte[8 << 20]));
+
+    assertThat(sent(big, new Beat(FIRST))).containsExactly(new Beat(FIRST), big);
+  }
+
+  @Test
+  void aChangedBeatArrivesAsItIs() throws Exception {
+    Record[] beats = {new Beat(FIRST), new Beat(FIRST), new Beat(NEW), new Beat(FIRST)};
+
+    assertThat(sent(beats)).containsExactly(beats);
   }
 
   private static final class Told implements ControlConnection.ControlConnectionHandler {
