@@ -61,7 +61,7 @@ final class ClusterInitCommand extends CliCommand {
           control: ['n1@%7$s:7420']
           bind: '%3$s'
           advertise: '%8$s'
-          ports: {control: %9$d0, data: %9$d2, consensus: %9$d3, https: %9$d4}
+          ports: {control: %9$d0, bus: %9$d1, data: %9$d2, consensus: %9$d3, https: %9$d4}
           tls: {cert_file: '%10$s.pem', key_file: '%10$s-key.pem', ca_file: ca.pem}
       """;
 

@@ -30,6 +30,8 @@ import org.jspecify.annotations.Nullable;
  * @param timeout silence after which a node is suspected; at least twice the interval
  * @param maxInflightBytesPerPeer maximum number of bytes written to one node and not yet accepted
  *     by its socket
+ * @param busMessages whether the node sends Berth's messages over the event bus
+ * @param eventBus whether consumers of the applications receive messages of all nodes
  */
 public record ClusterConfig(
     String name,
@@ -45,7 +47,9 @@ public record ClusterConfig(
     @Nullable ClusterTls tls,
     Duration interval,
     Duration timeout,
-    long maxInflightBytesPerPeer) {
+    long maxInflightBytesPerPeer,
+    boolean busMessages,
+    boolean eventBus) {
 
   /** Pattern of the names of clusters and nodes. */
   static final String NAME = "[a-z0-9-]{1,63}";
@@ -116,8 +120,9 @@ public record ClusterConfig(
    * @param data port of requests and their responses
    * @param consensus port of the control nodes' consensus
    * @param https port of the admin server and the jars, for other nodes
+   * @param bus port of the event bus between nodes, if the node opens it
    */
-  public record ClusterPorts(int control, int data, int consensus, int https) {}
+  public record ClusterPorts(int control, int data, int consensus, int https, int bus) {}
 
   /**
    * Existing PEM files of TLS.
@@ -137,6 +142,11 @@ public record ClusterConfig(
     private static PemFile file(String key, Path path) {
       return new PemFile("berth.cluster.tls", key, path);
     }
+  }
+
+  /** Returns whether the node opens the port of the event bus between nodes. */
+  public boolean opensBus() {
+    return busMessages || eventBus;
   }
 
   /** Copies the collections. */

@@ -63,8 +63,14 @@ public final class ClusterOptions {
       PORT_KEYS
           .key("https", Types.PORT, 7424)
           .means("Port of the admin server and jars of this node, for other nodes.");
+  public static final ConfigKey<Integer> BUS_PORT =
+      PORT_KEYS
+          .key("bus", Types.PORT, 7421)
+          .means(
+              "Port of the event bus between nodes. Open only with berth.messages: event_bus, or"
+                  + " with event_bus: true.");
 
-  private static final List<ConfigKey<Integer>> ALL_PORTS =
+  private static final List<ConfigKey<Integer>> OPEN_PORTS =
       List.of(CONTROL_PORT, DATA_PORT, CONSENSUS_PORT, HTTPS_PORT);
 
   // --- tls ---
@@ -107,6 +113,11 @@ public final class ClusterOptions {
 
   private static final Keys KEYS = new Keys();
 
+  public static final ConfigKey<Boolean> EVENT_BUS =
+      KEYS.key("event_bus", Types.BOOL, false)
+          .means(
+              "Whether consumers of the applications on vertx.eventBus() receive messages of all"
+                  + " nodes. Otherwise only those of their own node.");
   public static final ConfigKey<String> NAME =
       KEYS.required("name", NAME_TYPE).means("Cluster name. Nodes of others are refused.");
   public static final ConfigKey<String> NODE =
@@ -192,14 +203,17 @@ public final class ClusterOptions {
             cluster.get(CONTROL_PORT),
             cluster.get(DATA_PORT),
             cluster.get(CONSENSUS_PORT),
-            cluster.get(HTTPS_PORT)),
+            cluster.get(HTTPS_PORT),
+            cluster.get(BUS_PORT)),
         tls == null
             ? null
             : new ClusterConfig.ClusterTls(
                 tls.get(CERT_FILE), tls.get(KEY_FILE), tls.get(CA_FILE), tls.get(RELOAD)),
         cluster.get(INTERVAL_MS),
         cluster.get(TIMEOUT_MS),
-        cluster.get(MAX_INFLIGHT_BYTES_PER_PEER));
+        cluster.get(MAX_INFLIGHT_BYTES_PER_PEER),
+        cluster.around(InstanceOptions.MESSAGES) == MessageTransport.EVENT_BUS,
+        cluster.get(EVENT_BUS));
   }
 
   private static String nameOfHost() {
@@ -318,13 +332,29 @@ public final class ClusterOptions {
 
   private static void checkPorts(Settings ports) {
     Map<Integer, ConfigKey<Integer>> seen = new HashMap<>();
-    for (ConfigKey<Integer> key : ALL_PORTS) {
-      Integer port = ports.find(key);
-      ConfigKey<Integer> first = port == null || port == 0 ? null : seen.putIfAbsent(port, key);
-      if (first != null) {
-        String given = ports.gives(key) ? " twice" : ", the default, twice";
-        ports.problem(key, port + given, "unique; " + first + " has it already");
-      }
+    OPEN_PORTS.forEach(key -> requireUnique(ports, key, seen));
+    if (ports.gives(BUS_PORT)) {
+      requireUnique(ports, BUS_PORT, seen);
+    }
+  }
+
+  /** Rejects the default port of the event bus between nodes if another port has its number. */
+  static void checkBusPort(Settings cluster) {
+    Settings ports = cluster.find(PORTS);
+    if (ports != null && !ports.gives(BUS_PORT)) {
+      Map<Integer, ConfigKey<Integer>> seen = new HashMap<>();
+      OPEN_PORTS.forEach(key -> seen.put(Objects.requireNonNullElse(ports.find(key), 0), key));
+      requireUnique(ports, BUS_PORT, seen);
+    }
+  }
+
+  private static void requireUnique(
+      Settings ports, ConfigKey<Integer> key, Map<Integer, ConfigKey<Integer>> seen) {
+    Integer port = ports.find(key);
+    ConfigKey<Integer> first = port == null || port == 0 ? null : seen.putIfAbsent(port, key);
+    if (first != null) {
+      String given = ports.gives(key) ? " twice" : ", the default, twice";
+      ports.problem(key, port + given, "unique; " + first + " has it already");
     }
   }
 

@@ -72,9 +72,9 @@ public final class InstanceOptions {
   public static final ConfigKey<MessageTransport> MESSAGES =
       KEYS.key("messages", Types.words(MessageTransport.class), MessageTransport.DIRECT)
           .means(
-              "Transport of messages between the event loops of the instance: direct queues, or the"
-                  + " event bus of Vert.x, which costs more and shows messages to its interceptors"
-                  + " and metrics. Not with cluster.");
+              "Transport of messages between event loops: direct queues and, between nodes, data"
+                  + " links; or the event bus of Vert.x, which costs more and shows messages to its"
+                  + " interceptors and metrics.");
 
   public static final ConfigKey<Boolean> HALT_ON_FULL_HEAP =
       KEYS.key("halt_on_full_heap", Types.BOOL, true)
@@ -114,8 +114,8 @@ public final class InstanceOptions {
   static final Section SECTION = KEYS.section().check(InstanceOptions::check);
 
   /**
-   * Rejects an ephemeral control node, because the cluster's state must outlive its nodes, and the
-   * event bus in a cluster.
+   * Rejects an ephemeral control node, because the cluster's state must outlive its nodes, and a
+   * port of the event bus that another port has.
    */
   private static void check(Settings berth) {
     Settings cluster = berth.find(CLUSTER);
@@ -124,8 +124,10 @@ public final class InstanceOptions {
     if (control && Boolean.TRUE.equals(berth.find(EPHEMERAL))) {
       berth.problem(EPHEMERAL, "true, on a control node", "false, or cluster.role: worker");
     }
-    if (cluster != null && berth.find(MESSAGES) == MessageTransport.EVENT_BUS) {
-      berth.problem(MESSAGES, "event_bus, with cluster", "direct");
+    if (cluster != null
+        && (berth.find(MESSAGES) == MessageTransport.EVENT_BUS
+            || Boolean.TRUE.equals(cluster.find(ClusterOptions.EVENT_BUS)))) {
+      ClusterOptions.checkBusPort(cluster);
     }
   }
 

@@ -3,6 +3,9 @@ package dev.berth.node;
 import static java.util.stream.Collectors.joining;
 
 import dev.berth.cluster.CertificateNames;
+import dev.berth.cluster.bus.BusCluster;
+import dev.berth.cluster.bus.BusRegistrations;
+import dev.berth.cluster.bus.ClusteredVertx;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ClusterConfig;
@@ -83,6 +86,7 @@ public final class BerthNode {
   private final ApplicationWorkers workers;
   private final IngressTransport transport;
   private final Meters meters;
+  private final @Nullable BusCluster bus; // null: the event bus does not reach other nodes
   private final Vertx vertx;
   private final Promise<BerthNode> started = Promise.promise();
   private final Promise<Void> closed = Promise.promise();
@@ -119,6 +123,10 @@ public final class BerthNode {
             config.get(HttpOptions.HOST),
             config.get(MetricsOptions.PREFIX),
             cluster != null);
+    this.bus =
+        cluster == null || !cluster.opensBus()
+            ? null
+            : new BusCluster(identity.node(), new BusRegistrations());
     this.vertx = newVertx();
     if (declared == null) {
       serve = null;
@@ -212,7 +220,8 @@ public final class BerthNode {
     VertxOptions options =
         new VertxOptions()
             .setEventLoopPoolSize(
-                config.get(InstanceOptions.EVENT_LOOPS) + (cluster == null ? 1 : 2))
+                config.get(InstanceOptions.EVENT_LOOPS)
+                    + (cluster == null ? 1 : bus == null ? 2 : 3))
             .setWorkerPoolSize(4) // for user code outside requests; Berth uses none
             // for files that handlers read; shared by all applications
             .setInternalBlockingPoolSize(20)
@@ -232,7 +241,10 @@ public final class BerthNode {
     if (!counted.isEmpty()) {
       VertxMeters.into(meters.registry(), counted, options, builder);
     }
-    Vertx vertx = builder.build();
+    Vertx vertx =
+        cluster == null || bus == null
+            ? builder.build()
+            : ClusteredVertx.build(builder, options, cluster, bus);
     vertx.eventBus().registerDefaultCodec(BusMessage.class, new BusMessageCodec());
     return vertx;
   }
@@ -252,7 +264,7 @@ public final class BerthNode {
       return;
     }
     Future<@Nullable ClusterIdentity> terms =
-        cluster == null ? Future.succeededFuture() : ClusterIdentity.read(vertx, cluster);
+        cluster == null ? Future.succeededFuture() : ClusterIdentity.read(vertx, cluster, bus);
     LoopVerticle links = cluster == null ? null : new LoopVerticle("links loop");
     EventLoops.of(vertx, config.get(InstanceOptions.EVENT_LOOPS), control, links, workers)
         .onFailure(failed -> end().onComplete(ended -> started.fail(failed)))

@@ -1,5 +1,6 @@
 package dev.berth.node;
 
+import dev.berth.cluster.bus.BusCluster;
 import dev.berth.cluster.control.BootstrapListener;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.ClusterEpoch;
@@ -26,17 +27,19 @@ import org.jspecify.annotations.Nullable;
  * Configuration and TLS material of an instance that is a node of a cluster.
  *
  * @param tls certificates with which nodes authenticate one another
+ * @param bus cluster of the event bus; null if the bus does not reach other nodes
  */
-record ClusterIdentity(ClusterConfig config, LinkTls tls) {
+record ClusterIdentity(ClusterConfig config, LinkTls tls, @Nullable BusCluster bus) {
 
   /** Reads the TLS files. Fails when a file is unreadable, or belongs to another node. */
-  static Future<@Nullable ClusterIdentity> read(Vertx vertx, ClusterConfig config) {
+  static Future<@Nullable ClusterIdentity> read(
+      Vertx vertx, ClusterConfig config, @Nullable BusCluster bus) {
     ClusterConfig.ClusterTls files = config.tls();
     Future<LinkTls> tls =
         files == null
             ? Future.succeededFuture(LinkTls.insecure())
             : LinkTls.read(vertx, files.files());
-    return tls.map(read -> new ClusterIdentity(config, read));
+    return tls.map(read -> new ClusterIdentity(config, read, bus));
   }
 
   /**
@@ -46,7 +49,7 @@ record ClusterIdentity(ClusterConfig config, LinkTls tls) {
   static List<FirstCaller> callers(Vertx vertx, ClusterConfig config) {
     ContextInternal loop = ((VertxInternal) vertx).createEventLoopContext();
     try {
-      return read(vertx, config)
+      return read(vertx, config, null)
           .compose(
               terms ->
                   BootstrapListener.listen(

@@ -4,6 +4,7 @@ import static java.util.stream.Collectors.toSet;
 
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.AdminVerticle;
+import dev.berth.cluster.bus.BusCluster;
 import dev.berth.cluster.control.Connector;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlLoops;
@@ -18,6 +19,7 @@ import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.Member.MemberState;
 import dev.berth.cluster.membership.MemberList;
 import dev.berth.cluster.membership.NodeInfo;
+import dev.berth.cluster.membership.NodeInfo.BusEndpoint;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.ClusterConfig.ControlNodeAddress;
 import dev.berth.metrics.Meters;
@@ -70,6 +72,7 @@ final class ClusterMembershipClient implements LinkListener {
   final ControlLoops controlLoops; // loops of the control links
   final PeerClient peers; // HTTPS client of other nodes
   final LinkBus links;
+  final @Nullable BusCluster bus; // null: the event bus does not reach other nodes
   private volatile String ownMark = ""; // node part of tokens; empty until registration
   volatile MemberList members = MemberList.NONE; // written by the control loop
   private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timer ids by bus name
@@ -96,6 +99,7 @@ final class ClusterMembershipClient implements LinkListener {
             identity.nanoClock());
     this.peers = new PeerClient(control.home().owner(), tls, config.name());
     tls.renewClient(peers::update);
+    this.bus = terms.bus();
     this.links =
         new LinkBus(
             config,
@@ -139,7 +143,10 @@ final class ClusterMembershipClient implements LinkListener {
                         config.zone(),
                         config.labels(),
                         config.advertise(),
-                        new NodeInfo.NodePorts(data, https, http)))
+                        new NodeInfo.NodePorts(data, https, http),
+                        bus == null
+                            ? null
+                            : new BusEndpoint(bus.port(), identity.chance().nextLong())))
         .mapEmpty();
   }
 
@@ -234,6 +241,9 @@ final class ClusterMembershipClient implements LinkListener {
     hasController = true;
     plane().routers.controlled(true);
     ownMark = mark(config.node(), welcome.registration());
+    if (bus != null) {
+      bus.peers.controller(welcome.controller());
+    }
     links.register(new LocalRegistration(welcome.authority().clusterId(), welcome.registration()));
   }
 
@@ -256,6 +266,9 @@ final class ClusterMembershipClient implements LinkListener {
       gone.remove(name);
       if (!name.equals(identity.node())) {
         links.add(each);
+        if (bus != null) {
+          bus.peers.add(each);
+        }
         passOver(each);
       }
     }
@@ -281,6 +294,9 @@ final class ClusterMembershipClient implements LinkListener {
 
   private void onNodeRemoved(String name) {
     links.remove(name);
+    if (bus != null) {
+      bus.peers.remove(name);
+    }
     leaving.remove(name);
     reachable(name);
     plane().nodeLost(name);
@@ -402,7 +418,6 @@ final class ClusterMembershipClient implements LinkListener {
       @Nullable Long pausedMs,
       List<String> unreachableFrom) {
     NodeInfo node = member.node();
-    NodeInfo.NodePorts ports = node.ports();
     return new ClusterDetails.Node(
         node.name(),
         node.busName(),
@@ -410,7 +425,7 @@ final class ClusterMembershipClient implements LinkListener {
         node.zone(),
         node.labels(),
         node.host(),
-        Map.of("data", ports.data(), "https", ports.https(), "http", ports.http()),
+        node.openPorts(),
         member.state().name(),
         member.registration(),
         replicas,

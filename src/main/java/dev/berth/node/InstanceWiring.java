@@ -87,7 +87,9 @@ final class InstanceWiring {
   private final Identity identity;
   private final EventLoops loops;
   private final TickTimer ticks; // of the control loop
-  private final @Nullable InstanceBus mailboxes; // null: the event bus carries messages
+  // Receive messages inside the instance, unless the event bus carries them, and those of other
+  // nodes; null where the event bus carries all.
+  private final @Nullable InstanceBus mailboxes;
   final @Nullable ClusterMembershipClient side; // null: no cluster
   private final Meters meters;
   final Ingress ingress;
@@ -131,7 +133,7 @@ final class InstanceWiring {
     logRing.show(meters);
     endLog = on.log().to(logRing::add);
     boolean direct = config.get(InstanceOptions.MESSAGES) == MessageTransport.DIRECT;
-    mailboxes = direct ? new InstanceBus() : null;
+    mailboxes = direct || on.cluster() != null ? new InstanceBus() : null;
     side =
         on.cluster() == null || mailboxes == null
             ? null
@@ -247,7 +249,9 @@ final class InstanceWiring {
   }
 
   private InstanceDependencies ports() {
-    BusSender inside = mailboxes != null ? mailboxes : new EventBusSender(on.vertx().eventBus());
+    boolean direct = config.get(InstanceOptions.MESSAGES) == MessageTransport.DIRECT;
+    BusSender inside =
+        direct && mailboxes != null ? mailboxes : new EventBusSender(on.vertx().eventBus());
     Transport bus =
         side == null
             ? new Transport(identity.node(), inside)

@@ -16,6 +16,11 @@ public final class BusAddresses {
 
   private BusAddresses() {}
 
+  /** Returns whether an address belongs to Berth and not to an application. */
+  public static boolean isReserved(String address) {
+    return address.startsWith("berth.");
+  }
+
   /**
    * Returns the address of an instance's routing updates, {@code berth.routing.<node>}. Its
    * consumer runs on the control loop of the instance.

@@ -111,11 +111,12 @@ class ClusterInitIT {
               node.ports().control(),
               node.ports().data(),
               node.ports().consensus(),
-              node.ports().https()));
+              node.ports().https(),
+              node.ports().bus()));
       assertOnlyMine(node.tls().keyFile());
       assertThatNettyTakes(node.tls());
     }
-    assertThat(ports).hasSize(18);
+    assertThat(ports).hasSize(21);
     assertOnlyMine(trial.resolve("ca-key.pem"));
 
     init("other", "--nodes", "1");

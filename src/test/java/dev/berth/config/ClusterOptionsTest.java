@@ -48,11 +48,13 @@ class ClusterOptionsTest {
                 List.of(new JoinAddress("10.0.0.1", 7420, false)),
                 "10.0.0.1",
                 "10.0.0.1",
-                new ClusterPorts(7420, 7422, 7423, 7424),
+                new ClusterPorts(7420, 7422, 7423, 7424, 7421),
                 new ClusterTls(pom, Path.of("LICENSE").toAbsolutePath(), pom, true),
                 Duration.ofMillis(500),
                 Duration.ofSeconds(3),
-                8 << 20));
+                8 << 20,
+                false,
+                false));
   }
 
   @Test
@@ -61,7 +63,7 @@ class ClusterOptionsTest {
         cluster(
             "name: prod, node: n2, zone: eu-1, labels: {disk: ssd}, role: worker, bind: '::',"
                 + " advertise: n2.example, join: ['dns:berth.svc:7420', '[fd00::1]:1'],"
-                + " ports: {control: 1, data: 2, consensus: 3, https: 4},"
+                + " ports: {control: 1, data: 2, consensus: 3, https: 4, bus: 5}, event_bus: true,"
                 + TLS.replace("}", ", reload: false}, detection: ")
                 + "{interval_ms: 100, timeout_ms: 200}, max_inflight_bytes_per_peer: 1048576");
     assertThat(all.zone()).isEqualTo("eu-1");
@@ -71,7 +73,8 @@ class ClusterOptionsTest {
             new JoinAddress("berth.svc", 7420, true), new JoinAddress("fd00::1", 1, false));
     assertThat(all.join()).hasToString("[dns:berth.svc:7420, [fd00::1]:1]");
     assertThat(all.advertise()).isEqualTo("n2.example");
-    assertThat(all.ports()).isEqualTo(new ClusterPorts(1, 2, 3, 4));
+    assertThat(all.ports()).isEqualTo(new ClusterPorts(1, 2, 3, 4, 5));
+    assertThat(all.eventBus()).isTrue();
     assertThat(all.tls()).extracting(ClusterTls::reload).isEqualTo(false);
     assertThat(all.timeout()).isEqualTo(Duration.ofMillis(200));
     assertThat(all.maxInflightBytesPerPeer()).isEqualTo(1 << 20);
@@ -83,11 +86,11 @@ class ClusterOptionsTest {
         cluster(
             TRIAL
                 + "zone: '', control: ['n1@[::1]:7420'], ports: {control: 0, data: 0,"
-                + " consensus: 0, https: 0}");
+                + " consensus: 0, https: 0, bus: 0}");
     assertThat(trial.tls()).isNull();
     assertThat(trial.zone()).isNull();
     assertThat(trial.join()).containsExactly(new JoinAddress("::1", 7420, false));
-    assertThat(trial.ports()).isEqualTo(new ClusterPorts(0, 0, 0, 0));
+    assertThat(trial.ports()).isEqualTo(new ClusterPorts(0, 0, 0, 0, 0));
   }
 
   @ParameterizedTest
@@ -224,13 +227,34 @@ class ClusterOptionsTest {
     assertThat(problems(CONTROL + ", adopt: 'c1:1'")).isEmpty();
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "messages: direct, '', false, false",
+    "messages: event_bus, '', true, false",
+    "messages: direct, ', event_bus: true', false, true",
+    "messages: event_bus, ', event_bus: true', true, true"
+  })
+  void nodeOpensTheBusForBerthOrForApplications(
+      String messages, String bus, boolean ofBerth, boolean ofApplications) {
+    ClusterConfig node =
+        Yaml.options("berth: {" + messages + ", cluster: {" + CONTROL + bus + "}}").cluster();
+    assertThat(node.busMessages()).isEqualTo(ofBerth);
+    assertThat(node.eventBus()).isEqualTo(ofApplications);
+    assertThat(node.opensBus()).isEqualTo(ofBerth || ofApplications);
+  }
+
   @Test
-  void eventBusCarriesNoMessagesBetweenNodes() {
-    String bus = "berth: {messages: event_bus, cluster: {";
-    for (String node : List.of(CONTROL, WORKER + ", join: ['a:1']")) {
-      onlyProblem(Yaml.optionProblems(bus + node + "}}"))
-          .endsWith("berth.messages: event_bus, with cluster (expected: direct)");
-    }
+  void busPortConflictsWhereItIsGivenOrOpen() {
+    String taken = CONTROL + ", ports: {data: 7421}";
+    assertThat(problems(taken)).as("of a port that stays closed").isEmpty();
+    String twice =
+        "berth.cluster.ports.bus: 7421, the default, twice (expected: unique; data has it already)";
+    onlyProblem(problems(taken + ", event_bus: true")).endsWith(twice);
+    onlyProblem(Yaml.optionProblems("berth: {messages: event_bus, cluster: {" + taken + "}}"))
+        .endsWith(twice);
+    onlyProblem(problems(CONTROL + ", event_bus: true, ports: {bus: 7424}"))
+        .endsWith("berth.cluster.ports.bus: 7424 twice (expected: unique; https has it already)");
+    onlyProblem(problems(CONTROL + ", event_bus: 7")).contains("berth.cluster.event_bus: 7");
   }
 
   @Test

@@ -102,7 +102,7 @@ public final class SimulatedNode {
                 new EventLoops(serving, control, links),
                 around.hooks,
                 LogFeed.NONE,
-                new ClusterIdentity(cluster, LinkTls.insecure())),
+                new ClusterIdentity(cluster, LinkTls.insecure(), null)),
             this::role);
     parts().startCore().onFailure(around.broken).onSuccess(core -> control.execute(this::follow));
   }

@@ -2,6 +2,7 @@ package dev.berth.cluster.membership;
 
 import dev.berth.config.ClusterConfig.ClusterRole;
 import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param zone availability zone; null for none
  * @param host host name for other nodes
  * @param ports listening ports
+ * @param bus event bus for other nodes; null for none
  */
 public record NodeInfo(
     String name,
@@ -21,7 +23,8 @@ public record NodeInfo(
     @Nullable String zone,
     Map<String, String> labels,
     String host,
-    NodePorts ports) {
+    NodePorts ports,
+    @Nullable BusEndpoint bus) {
 
   /**
    * TCP ports.
@@ -32,8 +35,32 @@ public record NodeInfo(
    */
   public record NodePorts(int data, int https, int http) {}
 
+  /**
+   * The event bus of a process for other nodes.
+   *
+   * @param port TCP port
+   * @param secret random number that each message to the process must carry. Only the members of
+   *     the cluster receive it, and nothing shows it
+   */
+  public record BusEndpoint(int port, long secret) {
+    @Override
+    public String toString() {
+      return "port " + port;
+    }
+  }
+
   public NodeInfo {
     labels = Map.copyOf(labels);
+  }
+
+  /** Returns the open ports by their names, for display. */
+  public Map<String, Integer> openPorts() {
+    Map<String, Integer> open =
+        new TreeMap<>(Map.of("data", ports.data, "https", ports.https, "http", ports.http));
+    if (bus != null) {
+      open.put("bus", bus.port);
+    }
+    return open;
   }
 
   public ClusterRole role() {

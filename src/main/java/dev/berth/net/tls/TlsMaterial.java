@@ -6,6 +6,8 @@ import io.vertx.core.http.ClientAuth;
 import io.vertx.core.net.JdkSSLEngineOptions;
 import io.vertx.core.net.KeyCertOptions;
 import io.vertx.core.net.OpenSSLEngineOptions;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.PemTrustOptions;
 import io.vertx.core.net.SSLEngineOptions;
 import io.vertx.core.net.SSLOptions;
 import io.vertx.core.net.ServerSSLOptions;
@@ -134,6 +136,16 @@ public record TlsMaterial(
   /** Returns BoringSSL if its library loads, else the JDK's engine. */
   public static SSLEngineOptions engine() {
     return OpenSsl.isAvailable() ? new OpenSSLEngineOptions() : new JdkSSLEngineOptions();
+  }
+
+  /** Returns the certificate chain and the key as PEM, for options that are copied as JSON. */
+  public PemKeyCertOptions keyPem() {
+    return new PemKeyCertOptions().addCertValue(files.get(0)).addKeyValue(files.get(1));
+  }
+
+  /** Returns the authorities as PEM; there must be some. */
+  public PemTrustOptions authoritiesPem() {
+    return new PemTrustOptions().addCertValue(files.get(2));
   }
 
   /** Configures a server or client. */

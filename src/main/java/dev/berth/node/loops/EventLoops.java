@@ -33,7 +33,9 @@ public record EventLoops(
       new DeploymentOptions().setWorkerPoolName("berth-instance").setWorkerPoolSize(4);
 
   /**
-   * Deploys all loops of a Vert.x whose event loop pool has exactly this size.
+   * Deploys all loops of a Vert.x whose event loop pool has exactly this size, and one loop more
+   * for a clustered event bus. That loop is the first: Vert.x receives all messages of other nodes
+   * on it, and must delay neither requests nor heartbeats.
    *
    * @param control control loop, not deployed yet
    * @param links links loop, not deployed yet; null without a cluster
@@ -56,7 +58,8 @@ public record EventLoops(
     return Future.all(made.all().stream().map(loop -> deploy(vertx, loop, made)).toList())
         .map(
             all -> {
-              made.requireDistinct(((VertxInternal) vertx).nettyEventLoopGroup());
+              made.requireDistinct(
+                  ((VertxInternal) vertx).nettyEventLoopGroup(), vertx.isClustered());
               // Lets tools outside the process attribute processor time to the control loop.
               control.execute(() -> Thread.currentThread().setName(CONTROL_THREAD));
               return made;
@@ -74,7 +77,7 @@ public record EventLoops(
     serving.forEach(loop -> loop.forget(application));
   }
 
-  private void requireDistinct(Iterable<EventExecutor> group) {
+  private void requireDistinct(Iterable<EventExecutor> group, boolean skipsFirst) {
     Set<EventLoop> used = new HashSet<>();
     for (LoopVerticle loop : all()) {
       if (!used.add(loop.home().nettyEventLoop())) {
@@ -82,11 +85,13 @@ public record EventLoops(
             loop + ": shares its thread (expected: a thread for each of " + all() + ")");
       }
     }
+    boolean skip = skipsFirst;
     for (EventExecutor each : group) {
-      if (!used.remove(each)) {
+      if (used.remove(each) == skip) {
         throw new IllegalStateException(
             "event loops: one more than requested (expected: " + all().size() + ")");
       }
+      skip = false;
     }
   }
 

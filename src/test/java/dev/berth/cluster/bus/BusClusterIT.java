@@ -1,29 +1,39 @@
 package dev.berth.cluster.bus;
 
 import static dev.berth.cluster.link.LinkWorld.await;
+import static dev.berth.protocol.port.SendResult.GONE;
+import static dev.berth.protocol.port.SendResult.SENT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.cluster.data.FakeNode;
 import dev.berth.cluster.link.LinkWorld;
+import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.NodeInfo;
+import dev.berth.config.ClusterConfig;
+import dev.berth.ingress.IngressTransport;
 import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.DeliveryOptions;
-import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.net.NetServer;
+import io.vertx.core.net.NetServerOptions;
 import io.vertx.core.net.NetSocket;
 import io.vertx.core.spi.cluster.ClusterManager;
 import io.vertx.core.spi.cluster.RegistrationInfo;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -32,12 +42,13 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Processes of a cluster, each with a clustered Vert.x, that know of each other what is said. */
+/** The event bus between processes with certificates, which know each other as members. */
 @Timeout(60)
 class BusClusterIT {
   private static final String N1 = "n1~0a";
   private static final String N2 = "n2~0b";
   private static final String ADDRESS = BusAddresses.router(N2, 0);
+  private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
   @TempDir Path folder;
   private LinkWorld world;
@@ -48,29 +59,26 @@ class BusClusterIT {
   /** One process. */
   private static final class Process {
     final String name;
-    final BusPeers peers = new BusPeers();
     final BusCluster cluster;
+    final BusPeers peers;
     final Vertx vertx;
     final BlockingQueue<BusMessage> received = new LinkedBlockingQueue<>();
 
-    Process(String name, EventBusOptions bus) throws Exception {
+    Process(String name, ClusterConfig.ClusterTls certificate) {
       this.name = name;
-      cluster = new BusCluster(name, peers);
+      cluster = new BusCluster(name, new BusRegistrations());
+      peers = cluster.peers;
       vertx =
-          await(
-              Vertx.builder()
-                  .with(new VertxOptions().setEventBusOptions(bus.setHost("127.0.0.1")))
-                  .withClusterManager(cluster)
-                  .buildClustered());
+          ClusteredVertx.build(
+              IngressTransport.preferred().builder(),
+              new VertxOptions(),
+              FakeNode.config(name, certificate, TIMEOUT, TIMEOUT),
+              cluster);
       vertx.eventBus().registerCodec(new BusMessageCodec());
     }
 
-    int port() {
-      return cluster.getNodeInfo().port();
-    }
-
-    void knows(Process other) {
-      peers.add(other.name, "127.0.0.1", other.port());
+    Member member(long registration) {
+      return FakeNode.member(name, 1, cluster.port(), registration);
     }
 
     void consumes(String address) throws Exception {
@@ -81,7 +89,7 @@ class BusClusterIT {
               .completion());
     }
 
-    boolean send(String to, String address, long id) {
+    SendResult send(String to, String address, long id) {
       return peers.send(vertx.eventBus(), to, address, message(id));
     }
 
@@ -99,14 +107,14 @@ class BusClusterIT {
   @BeforeEach
   void start() throws Exception {
     world = new LinkWorld(folder);
-    one = process(N1, world.bus("n1"));
-    two = process(N2, world.bus("n2"));
-    one.knows(two);
-    two.knows(one);
+    one = process(N1, world);
+    two = process(N2, world);
+    one.peers.add(two.member(2));
+    two.peers.add(one.member(1));
   }
 
-  private Process process(String name, EventBusOptions bus) throws Exception {
-    Process made = new Process(name, bus);
+  private Process process(String name, LinkWorld authority) throws Exception {
+    Process made = new Process(name, authority.certificate(NodeInfo.nameOf(name)));
     processes.add(made);
     return made;
   }
@@ -120,11 +128,11 @@ class BusClusterIT {
   }
 
   @Test
-  void aMessageGoesToTheProcessThatItsAddressNames() throws Exception {
+  void messageReachesTheProcessInItsAddress() throws Exception {
     two.consumes(ADDRESS);
-    one.consumes(ADDRESS); // a consumer of another process's address gets nothing of it
+    one.consumes(ADDRESS); // receives nothing: the address names another process
     for (int i = 0; i < 100; i++) {
-      assertThat(one.send(N2, ADDRESS, i)).isTrue();
+      assertThat(one.send(N2, ADDRESS, i)).isEqualTo(SENT);
     }
     for (int i = 0; i < 100; i++) {
       assertThat(two.next()).isEqualTo(i);
@@ -133,58 +141,58 @@ class BusClusterIT {
   }
 
   @Test
-  void aReplyComesBack() throws Exception {
-    two.peers.controller(N2);
-    one.peers.controller(N2);
+  void replyReturnsToItsSender() throws Exception {
+    two.peers.controller("n2");
+    one.peers.controller("n2");
     two.vertx.eventBus().consumer(BusAddresses.CONTROLLER, asks -> asks.reply(7L));
     assertThat(await(one.vertx.eventBus().request(BusAddresses.CONTROLLER, "term?")).body())
         .isEqualTo(7L);
   }
 
   @Test
-  void theControllersAddressGoesWhereItIsSaidToBe() throws Exception {
+  void controllerAddressFollowsTheController() throws Exception {
     one.consumes(BusAddresses.CONTROLLER);
     two.consumes(BusAddresses.CONTROLLER);
-    one.peers.controller(N2);
-    assertThat(one.send(N2, BusAddresses.CONTROLLER, 1)).isTrue();
+    one.peers.controller("n2");
+    assertThat(one.send(N2, BusAddresses.CONTROLLER, 1)).isEqualTo(SENT);
     assertThat(two.next()).isOne();
-    one.peers.controller(N1);
+    one.peers.controller("n1");
     one.vertx.eventBus().send(BusAddresses.CONTROLLER, message(2), options());
     assertThat(one.next()).isEqualTo(2);
   }
 
   @Test
-  void nothingIsSentToWhoIsNotThereOrIsLost() throws Exception {
+  void lostProcessReceivesNothing() throws Exception {
     two.consumes(ADDRESS);
-    assertThat(one.send("n3~0c", BusAddresses.router("n3~0c", 0), 1)).isFalse();
-    assertThat(one.send(N2, ADDRESS, 2)).isTrue();
+    assertThat(one.send("n3~0c", BusAddresses.router("n3~0c", 0), 1)).isEqualTo(GONE);
+    assertThat(one.send(N2, ADDRESS, 2)).isEqualTo(SENT);
     assertThat(two.next()).isEqualTo(2);
 
     one.peers.remove(N2);
-    assertThat(one.send(N2, ADDRESS, 3)).isFalse();
+    assertThat(one.send(N2, ADDRESS, 3)).isEqualTo(GONE);
     assertThatThrownBy(() -> await(one.vertx.eventBus().request(ADDRESS, "direct")))
-        .as("nor by who sends without asking: nobody dials it")
+        .as("from a sender that does not look it up: nothing connects to it")
         .hasMessageContaining("No handlers");
 
     two.peers.remove(N1);
-    one.knows(two);
-    assertThat(one.send(N2, ADDRESS, 4)).isTrue();
+    one.peers.add(two.member(3));
+    assertThat(one.send(N2, ADDRESS, 4)).isEqualTo(SENT);
     assertThat(two.next()).isEqualTo(4);
   }
 
   @Test
-  void itsSuccessorGetsNothingOfWhatWasForIt() throws Exception {
-    Process successor = process("n2~0d", world.bus("n2"));
+  void successorReceivesNoMessageToItsPredecessor() throws Exception {
+    Process successor = process("n2~0d", world);
     one.peers.remove(N2);
-    one.knows(successor);
+    one.peers.add(successor.member(3));
     successor.consumes(BusAddresses.router(successor.name, 0));
-    assertThat(one.send(N2, ADDRESS, 1)).isFalse();
-    assertThat(one.send(successor.name, BusAddresses.router(successor.name, 0), 2)).isTrue();
+    assertThat(one.send(N2, ADDRESS, 1)).isEqualTo(GONE);
+    assertThat(one.send(successor.name, BusAddresses.router(successor.name, 0), 2)).isEqualTo(SENT);
     assertThat(successor.next()).isEqualTo(2);
   }
 
   @Test
-  void aHandlersOwnAddressIsItsProcesss() throws Exception {
+  void consumerOfAnApplicationReceivesFromItsOwnProcess() throws Exception {
     two.consumes("orders");
     one.consumes("orders");
     one.vertx.eventBus().publish("orders", message(1), options());
@@ -198,10 +206,9 @@ class BusClusterIT {
     return new DeliveryOptions().setCodecName(BusMessageCodec.NAME);
   }
 
-  /** Whoever consumes what, no process keeps it of another, or of itself for others. */
   @Test
-  void noSubscriptionIsStored() throws Exception {
-    ClusterManager before = new BusCluster(N1, new BusPeers());
+  void registrationsOfBerthsAddressesHaveNoEffect() throws Exception {
+    ClusterManager before = new BusCluster(N1, new BusRegistrations());
     one.consumes(BusAddresses.router(N1, 0));
     one.consumes("orders");
     for (String address : List.of(BusAddresses.router(N1, 0), "orders")) {
@@ -215,36 +222,47 @@ class BusClusterIT {
     Promise<List<RegistrationInfo>> computed = Promise.promise();
     one.cluster.getRegistrations(BusAddresses.replica(N2, 5), computed);
     assertThat(await(computed.future()))
-        .as("though nobody consumes it there")
+        .as("although it has no consumer there")
         .containsExactly(new RegistrationInfo(N2, 0, false));
   }
 
   @Test
-  void whatIsUnderWayToAPeerThatReadsNothingIsBounded() throws Exception {
-    NetServer silent = two.vertx.createNetServer().connectHandler(NetSocket::pause);
+  void bytesInFlightToASilentPeerAreBoundedAndReturned() throws Exception {
+    NetServerOptions options = world.tls("hung").secured(new NetServerOptions());
+    NetServer silent = two.vertx.createNetServer(options).connectHandler(NetSocket::pause);
     await(silent.listen(0, "127.0.0.1"));
-    one.peers.add("hung~1", "127.0.0.1", silent.actualPort());
+    one.peers.add(FakeNode.member("hung~1", 1, silent.actualPort(), 7));
     BusMessage large =
         new BusMessage.StreamFrame(1, 0, Buffer.buffer(new byte[64 * 1024]), true, 0);
     String there = BusAddresses.router("hung~1", 0);
-    int sent = 0;
-    while (one.peers.send(one.vertx.eventBus(), "hung~1", there, large)) {
-      assertThat(++sent).isLessThan(1_000);
-    }
-    assertThat(sent).isGreaterThanOrEqualTo(15);
-    assertThat(one.peers.refused()).isOne();
+    AtomicInteger sent = new AtomicInteger();
+    AtomicInteger full = new AtomicInteger();
+    world.eventually( // the buffers of both kernels are full
+        () -> {
+          int before = sent.get();
+          while (one.peers.send(one.vertx.eventBus(), "hung~1", there, large).isSent()) {
+            assertThat(sent.incrementAndGet()).isLessThan(1_000);
+          }
+          boolean connected = sent.get() > 20;
+          full.set(connected && sent.get() == before ? full.get() + 1 : 0);
+          return full.get() == 40;
+        });
+    assertThat(sent.get()).isGreaterThanOrEqualTo(15);
+    assertThat(one.peers.refused()).isPositive();
     two.consumes(ADDRESS);
-    assertThat(one.send(N2, ADDRESS, 9)).as("to another").isTrue();
+    assertThat(one.send(N2, ADDRESS, 9)).as("to another").isEqualTo(SENT);
     assertThat(two.next()).isEqualTo(9);
+    assertThat(one.peers.inFlight("hung~1")).isPositive();
+    world.eventually(() -> one.peers.inFlight("hung~1") == 0); // its connection has timed out
   }
 
   @Test
-  void aCertificateOfAnotherAuthorityGetsNothing() throws Exception {
+  void certificateOfAnotherAuthorityIsRefused() throws Exception {
     LinkWorld foreign = new LinkWorld(folder.resolve("foreign"));
-    Process stranger = process("n3~0e", foreign.bus("n2"));
+    Process stranger = process("n3~0e", foreign);
     foreign.close();
     two.consumes(ADDRESS);
-    stranger.knows(two);
+    stranger.peers.add(two.member(2));
     assertThatThrownBy(() -> await(stranger.vertx.eventBus().sender(ADDRESS).write("hello")))
         .hasMessageContaining("SSL");
     assertThat(two.received).isEmpty();

@@ -278,7 +278,7 @@ class ControlIT {
       this.at = at;
       this.leaves = leaves;
       NodeInfo.NodePorts ports = new NodeInfo.NodePorts(1, 1, 1);
-      NodeInfo node = new NodeInfo(name, process, false, null, labels, "h", ports);
+      NodeInfo node = new NodeInfo(name, process, false, null, labels, "h", ports, null);
       HandshakeHello hello =
           new HandshakeHello(
               Handshake.VERSION, WireCodec.VERSION, "prod", node, 0, false, null, List.of());

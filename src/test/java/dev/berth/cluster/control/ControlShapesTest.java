@@ -3,7 +3,9 @@ package dev.berth.cluster.control;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.cluster.membership.Handshake;
+import dev.berth.cluster.membership.Handshake.HandshakeHello;
 import dev.berth.fakes.RecordShapes;
+import io.vertx.core.buffer.Buffer;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
@@ -16,6 +18,7 @@ class ControlShapesTest {
   static {
     SHAPES.put(1, "af16e494f3623d6d");
     SHAPES.put(2, "9a0cd71fbe64556b");
+    SHAPES.put(3, "9cb831baa398c28d");
   }
 
   @Test
@@ -26,5 +29,23 @@ class ControlShapesTest {
                 + " under it here",
             Handshake.VERSION)
         .isEqualTo(RecordShapes.digest(ControlForm.TYPES));
+  }
+
+  @Test
+  void helloOfAnOlderVersionIsReadableSoThatItsRefusalNamesTheVersion() {
+    String hello =
+        "{\"version\": 2, \"messages\": 16, \"cluster\": \"prod\", \"registration\": 0,"
+            + " \"leaving\": false, \"runs\": [], \"node\": {\"name\": \"n2\", \"process\": \"a\","
+            + " \"control\": false, \"labels\": {}, \"host\": \"h\","
+            + " \"ports\": {\"data\": 1, \"https\": 2, \"http\": 3}}}";
+    Buffer form =
+        Buffer.buffer().appendByte((byte) 0).appendInt(hello.length()).appendString(hello);
+    assertThat(ControlForm.decode(form))
+        .isInstanceOfSatisfying(
+            HandshakeHello.class,
+            read -> {
+              assertThat(read.version()).isEqualTo(2);
+              assertThat(read.node().bus()).isNull();
+            });
   }
 }

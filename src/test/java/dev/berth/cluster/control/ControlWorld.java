@@ -284,7 +284,8 @@ final class ControlWorld {
               null,
               Map.of(),
               "127.0.0.1",
-              new NodeInfo.NodePorts(data, 0, 0)),
+              new NodeInfo.NodePorts(data, 0, 0),
+              null),
           Set.of("n1"),
           INTERVAL,
           TIMEOUT);

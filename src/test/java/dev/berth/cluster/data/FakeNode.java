@@ -54,6 +54,12 @@ public final class FakeNode implements LocalMailboxes, LinkListener {
 
   /** Of a worker; what its links do not look at is as it may be. */
   public static ClusterConfig config(String name, Duration interval, Duration timeout) {
+    return config(name, null, interval, timeout);
+  }
+
+  /** Of a worker with these certificates, and an event bus on any port. */
+  public static ClusterConfig config(
+      String name, ClusterConfig.@Nullable ClusterTls tls, Duration interval, Duration timeout) {
     return new ClusterConfig(
         "prod",
         name,
@@ -64,11 +70,13 @@ public final class FakeNode implements LocalMailboxes, LinkListener {
         List.of(),
         "127.0.0.1",
         "127.0.0.1",
-        new ClusterConfig.ClusterPorts(0, 0, 0, 0),
-        null,
+        new ClusterConfig.ClusterPorts(0, 0, 0, 0, 0),
+        tls,
         interval,
         timeout,
-        CAP);
+        CAP,
+        false,
+        false);
   }
 
   FakeNode start(long registration) throws Exception {
@@ -83,10 +91,23 @@ public final class FakeNode implements LocalMailboxes, LinkListener {
 
   /** A worker on this machine. */
   public static Member member(String busNode, int port, long registration) {
+    return member(busNode, port, 0, registration);
+  }
+
+  /** A worker on this machine, with an event bus unless its port is 0. */
+  public static Member member(String busNode, int port, int bus, long registration) {
     String[] parts = busNode.split("~");
     NodePorts ports = new NodePorts(port, 0, 0);
     return new Member(
-        new NodeInfo(parts[0], parts[1], false, null, Map.of(), "127.0.0.1", ports),
+        new NodeInfo(
+            parts[0],
+            parts[1],
+            false,
+            null,
+            Map.of(),
+            "127.0.0.1",
+            ports,
+            bus == 0 ? null : new NodeInfo.BusEndpoint(bus, registration)),
         registration,
         Member.MemberState.ALIVE);
   }

@@ -59,7 +59,7 @@ final class PeerRig implements AutoCloseable {
   static NodeInfo node(String name, int httpsPort, ClusterRole role) {
     boolean control = role == ClusterRole.CONTROL;
     NodeInfo.NodePorts ports = new NodeInfo.NodePorts(1, httpsPort, 2);
-    return new NodeInfo(name, "1", control, null, Map.of(), "127.0.0.1", ports);
+    return new NodeInfo(name, "1", control, null, Map.of(), "127.0.0.1", ports, null);
   }
 
   /** Who knows the authority, and has no certificate. */

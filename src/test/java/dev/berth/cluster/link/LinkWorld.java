@@ -13,12 +13,8 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
-import io.vertx.core.eventbus.EventBusOptions;
-import io.vertx.core.http.ClientAuth;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.internal.VertxInternal;
-import io.vertx.core.net.PemKeyCertOptions;
-import io.vertx.core.net.PemTrustOptions;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -60,18 +56,11 @@ public final class LinkWorld {
         .files();
   }
 
-  /** An event bus that trusts who links trust, with a certificate of this name. */
-  public EventBusOptions bus(String name) throws Exception {
+  /** A certificate of this name, as the configuration names it. */
+  public ClusterConfig.ClusterTls certificate(String name) throws Exception {
     Path of = write(authority, name);
-    return new EventBusOptions()
-        .setSsl(true)
-        .setTrustAll(false)
-        .setClientAuth(ClientAuth.REQUIRED)
-        .setKeyCertOptions(
-            new PemKeyCertOptions()
-                .addCertPath(of.resolve("cert.pem").toString())
-                .addKeyPath(of.resolve("key.pem").toString()))
-        .setTrustOptions(new PemTrustOptions().addCertPath(ca(of).toString()));
+    return new ClusterConfig.ClusterTls(
+        of.resolve("cert.pem"), of.resolve("key.pem"), ca(of), true);
   }
 
   /** Of another authority, and it knows that one alone, or this world's. */

@@ -202,14 +202,23 @@ class MembershipTest {
   void whoIsNotOfTheClusterIsToldWhatDiffers() {
     refuses(
         new HandshakeHello(
-            3, WireCodec.VERSION - 1, "staging", node("n2", "a"), 0, false, null, List.of()),
+            Handshake.VERSION + 1,
+            WireCodec.VERSION - 1,
+            "staging",
+            node("n2", "a"),
+            0,
+            false,
+            null,
+            List.of()),
         "a certificate of [n3]",
-        "version: 3 (expected: 2); version of messages: %d (expected: %d); cluster: staging (expected: prod); a certificate of [n3]"
+        "version: 4 (expected: 3); version of messages: %d (expected: %d); cluster: staging (expected: prod); a certificate of [n3]"
             .formatted(WireCodec.VERSION - 1, WireCodec.VERSION));
     NodeInfo n1 = node("n1", "p1");
-    NodeInfo worker = new NodeInfo("n1", "p1", false, "z", n1.labels(), n1.host(), n1.ports());
+    NodeInfo worker =
+        new NodeInfo("n1", "p1", false, "z", n1.labels(), n1.host(), n1.ports(), null);
     refuses(
-        new HandshakeHello(2, WireCodec.VERSION, "prod", worker, 0, false, null, List.of()),
+        new HandshakeHello(
+            Handshake.VERSION, WireCodec.VERSION, "prod", worker, 0, false, null, List.of()),
         null,
         "role: WORKER (expected: the other, since control names [n1])");
   }
@@ -219,11 +228,13 @@ class MembershipTest {
     refuses(hello("n2~x", "a"), null, "name: n2~x (expected: [a-z0-9-]{1,63})");
     NodeInfo n2 = node("n2", "a");
     NodeInfo long2 =
-        new NodeInfo("n2", "a", false, "z", Map.of("k", "v".repeat(5_000)), n2.host(), n2.ports());
+        new NodeInfo(
+            "n2", "a", false, "z", Map.of("k", "v".repeat(5_000)), n2.host(), n2.ports(), null);
     refuses(
-        new HandshakeHello(2, WireCodec.VERSION, "prod", long2, 0, false, null, List.of()),
+        new HandshakeHello(
+            Handshake.VERSION, WireCodec.VERSION, "prod", long2, 0, false, null, List.of()),
         null,
-        "node: 5129 characters (expected: at most 4096)");
+        "node: 5139 characters (expected: at most 4096)");
   }
 
   @Test
@@ -568,7 +579,14 @@ class MembershipTest {
     rig.join("n2", "a");
     HandshakeHello leaving =
         new HandshakeHello(
-            2, WireCodec.VERSION, "prod", node("n2", "a"), 101, true, null, List.of());
+            Handshake.VERSION,
+            WireCodec.VERSION,
+            "prod",
+            node("n2", "a"),
+            101,
+            true,
+            null,
+            List.of());
 
     rig.join(leaving, null);
     assertThat(rig.last(MemberLeaving.class).member().state())
@@ -667,7 +685,7 @@ class MembershipTest {
 
   private static HandshakeHello seen(ClusterEpoch seen) {
     return new HandshakeHello(
-        2, WireCodec.VERSION, "prod", node("n2", "a"), 0, false, seen, List.of());
+        Handshake.VERSION, WireCodec.VERSION, "prod", node("n2", "a"), 0, false, seen, List.of());
   }
 
   // --- what is told ---

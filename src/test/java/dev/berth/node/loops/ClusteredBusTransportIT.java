@@ -1,41 +1,44 @@
 package dev.berth.node.loops;
 
 import dev.berth.cluster.bus.BusCluster;
-import dev.berth.cluster.bus.BusPeers;
+import dev.berth.cluster.bus.BusRegistrations;
+import dev.berth.cluster.bus.ClusteredVertx;
+import dev.berth.cluster.data.FakeNode;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
-import io.vertx.core.eventbus.EventBusOptions;
 import io.vertx.core.internal.VertxInternal;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 
-/** The sender is another process, whose bus reaches the instance. */
+/** From another process, whose event bus reaches the instance. */
 final class ClusteredBusTransportIT extends ReplicaOverTransportContract {
-  private final BusPeers peers = new BusPeers();
+  private static final Duration TIMEOUT = Duration.ofSeconds(10);
+
   private final Vertx away;
   private final BusSender sender;
 
   ClusteredBusTransportIT() throws Exception {
-    super(clustered(new BusCluster("n1", new BusPeers())));
-    away = clustered(new BusCluster("n0", peers));
+    super(clustered(new BusCluster("n1~1", new BusRegistrations())));
+    BusCluster cluster = new BusCluster("n0~1", new BusRegistrations());
+    away = clustered(cluster);
     int port = ((VertxInternal) vertx).clusterManager().getNodeInfo().port();
-    peers.add("n1", "127.0.0.1", port);
+    cluster.peers.add(FakeNode.member("n1~1", 1, port, 1));
     BusSender bus =
         new Transport(
             "n0",
             new EventBusSender(away.eventBus()),
             (to, address, message) ->
-                peers.send(away.eventBus(), to, address, message)
-                    ? SendResult.SENT
-                    : SendResult.GONE);
+                cluster.peers.send(
+                    away.eventBus(), to + "~1", address.replace(".n1.", ".n1~1."), message));
     sender =
         new BusSender() {
-          /** Again while too much is under way: the contract counts what arrives. */
+          /** Repeats a send beyond the bytes in flight: the contract counts the arrivals. */
           @Override
           public SendResult send(String node, String address, BusMessage message) {
             SendResult sent = bus.send(node, address, message);
@@ -48,15 +51,10 @@ final class ClusteredBusTransportIT extends ReplicaOverTransportContract {
         };
   }
 
-  private static Vertx clustered(BusCluster cluster) throws Exception {
+  private static Vertx clustered(BusCluster cluster) {
     Vertx made =
-        Vertx.builder()
-            .with(new VertxOptions().setEventBusOptions(new EventBusOptions().setHost("127.0.0.1")))
-            .withClusterManager(cluster)
-            .buildClustered()
-            .toCompletionStage()
-            .toCompletableFuture()
-            .get(20, TimeUnit.SECONDS);
+        ClusteredVertx.build(
+            Vertx.builder(), new VertxOptions(), FakeNode.config("n", TIMEOUT, TIMEOUT), cluster);
     made.eventBus().registerCodec(new BusMessageCodec());
     return made;
   }
@@ -73,6 +71,6 @@ final class ClusteredBusTransportIT extends ReplicaOverTransportContract {
 
   @Override
   void receive(String address, Consumer<BusMessage> receiver) throws Exception {
-    EventBusTransportTest.consume(loop, vertx, address, receiver);
+    EventBusTransportTest.consume(loop, vertx, address.replace(".n1.", ".n1~1."), receiver);
   }
 }

@@ -26,10 +26,10 @@ import org.junit.jupiter.api.Timeout;
  * <caption>The matrix of {@link Transport}</caption>
  * <tr><th>inside</th><th>alone</th><th>data links</th><th>clustered event bus</th></tr>
  * <tr><td>mailboxes</td><td>{@link MailboxTransportTest}</td><td>{@link LinkTransportIT}</td>
- * <td>refused by the configuration</td></tr>
+ * <td>not used</td></tr>
  * <tr><td>event bus</td><td>{@link EventBusTransportTest}</td>
- * <td>refused by the configuration</td><td>{@link ClusteredBusTransportIT}, refused by the
- * configuration until its cluster manager is part of the server</td></tr>
+ * <td>{@link LinkTransportIT}, to a node without an event bus</td>
+ * <td>{@link ClusteredBusTransportIT}</td></tr>
  * </table>
  */
 @Timeout(30)

@@ -1,5 +1,6 @@
 package dev.berth.cluster.bus;
 
+import dev.berth.protocol.BusAddresses;
 import io.vertx.core.Completable;
 import io.vertx.core.Vertx;
 import io.vertx.core.shareddata.AsyncMap;
@@ -18,24 +19,35 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Vert.x asks of a cluster, answered out of {@link BusPeers}. An address that names a peer is
- * received there, every other one here: so what a handler consumes is its own node's. Nothing is
- * kept of who consumes what, and nothing is shared: maps, locks and counters fail. Any thread.
+ * Cluster of the event bus, for Vert.x. {@link BusPeers} supplies the nodes. The receiver of an
+ * address of Berth is part of the address; registrations of such addresses have no effect. Other
+ * registrations go to {@link BusRegistrations}. Nodes share no maps, locks or counters: these fail.
+ * Thread-safe.
  */
 public final class BusCluster implements ClusterManager {
+  public final BusPeers peers;
   private final String name;
-  private final BusPeers peers;
-  private volatile @Nullable NodeInfo own; // while it is there
+  private final BusRegistrations registrations;
+  private volatile @Nullable NodeInfo own; // set while the bus listens
 
   /**
-   * @param name of this process on the bus: the node's, and something of the process
+   * Creates the cluster of one process.
+   *
+   * @param name bus name of the process
+   * @param registrations registrations of the applications' consumers
    */
-  public BusCluster(String name, BusPeers peers) {
+  public BusCluster(String name, BusRegistrations registrations) {
     this.name = name;
-    this.peers = peers;
+    this.registrations = registrations;
+    this.peers = new BusPeers();
   }
 
-  // --- who is there ---
+  /** Returns the TCP port of the bus, which must listen. */
+  public int port() {
+    return getNodeInfo().port();
+  }
+
+  // --- nodes ---
 
   @Override
   public void init(Vertx vertx) {}
@@ -58,16 +70,18 @@ public final class BusCluster implements ClusterManager {
 
   @Override
   public NodeInfo getNodeInfo() {
-    return Objects.requireNonNull(own);
+    return Objects.requireNonNull(own, "event bus: not started (expected: a started one)");
   }
 
   @Override
   public void getNodeInfo(String node, Completable<NodeInfo> found) {
     NodeInfo info = node.equals(name) ? own : peers.info(node);
-    found.complete(info, info == null ? new IllegalStateException(node + " is not there") : null);
+    found.complete(
+        info,
+        info == null ? new IllegalStateException(node + ": unknown (expected: a member)") : null);
   }
 
-  /** Only the fail-over of verticles listens, which Berth does not use. */
+  /** Does nothing, because Vert.x listens only for the fail-over of verticles. */
   @Override
   public void nodeListener(NodeListener listener) {}
 
@@ -87,32 +101,45 @@ public final class BusCluster implements ClusterManager {
     return own != null;
   }
 
-  // --- who receives an address ---
+  // --- receivers of an address ---
 
   @Override
   public void registrationListener(RegistrationListener listener) {
     peers.onOutdated(
         address -> listener.registrationsUpdated(new RegistrationUpdateEvent(address, List.of())));
+    registrations.listen(listener);
   }
 
   @Override
   public void addRegistration(String address, RegistrationInfo info, Completable<Void> done) {
-    done.succeed();
+    if (BusAddresses.isReserved(address)) {
+      done.succeed();
+    } else {
+      registrations.add(address, info, done);
+    }
   }
 
   @Override
   public void removeRegistration(String address, RegistrationInfo info, Completable<Void> done) {
-    done.succeed();
+    if (BusAddresses.isReserved(address)) {
+      done.succeed();
+    } else {
+      registrations.remove(address, info, done);
+    }
   }
 
-  /** None for an address of this process: the bus then looks among its own consumers. */
+  /** Finds no node for an address of this process: Vert.x then calls the consumers here. */
   @Override
   public void getRegistrations(String address, Completable<List<RegistrationInfo>> found) {
-    String peer = peers.find(address);
-    found.succeed(peer == null ? List.of() : List.of(new RegistrationInfo(peer, 0, false)));
+    if (BusAddresses.isReserved(address)) {
+      String peer = peers.find(address);
+      found.succeed(peer == null ? List.of() : List.of(new RegistrationInfo(peer, 0, false)));
+    } else {
+      found.succeed(registrations.find(address));
+    }
   }
 
-  // --- what is not shared ---
+  // --- shared data ---
 
   private static UnsupportedOperationException notShared(String what) {
     return new UnsupportedOperationException(

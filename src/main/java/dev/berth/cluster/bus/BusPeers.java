@@ -1,0 +1,180 @@
+package dev.berth.cluster.bus;
+
+import dev.berth.cluster.membership.Member;
+import dev.berth.cluster.membership.NodeInfo.BusEndpoint;
+import dev.berth.protocol.BusAddresses;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.port.SendResult;
+import dev.berth.protocol.wire.BusMessageCodec;
+import dev.berth.protocol.wire.WireCodec;
+import dev.berth.stream.CountingLimit;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.eventbus.EventBus;
+import io.vertx.core.spi.cluster.NodeInfo;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The other processes with an event bus, by their bus names. Thread-safe.
+ *
+ * <p><b>Bytes in flight.</b> Vert.x queues without a bound for a peer that does not read. This
+ * class counts the bytes of each message from its send until the socket has accepted it, and
+ * refuses messages beyond the limit of the peer.
+ */
+public final class BusPeers {
+  /** Maximum number of bytes in flight to one peer. */
+  public static final int MAX_BYTES_PER_PEER = 1024 * 1024;
+
+  private static final Pattern OF_NODE =
+      Pattern.compile("berth\\.(?:routing|router|replica)\\.([^.]+)(?:\\.[0-9]+)?");
+
+  private static final DeliveryOptions OPTIONS =
+      new DeliveryOptions().setCodecName(BusMessageCodec.NAME);
+
+  /**
+   * A process with an event bus.
+   *
+   * @param info its address, for Vert.x
+   * @param inFlight bytes in flight to it
+   */
+  private record BusPeer(Member member, NodeInfo info, CountingLimit inFlight) {}
+
+  private final Map<String, BusPeer> peers = new ConcurrentHashMap<>();
+  private final Map<String, String> found = new ConcurrentHashMap<>(); // address to peer, by Vert.x
+  private final LongAdder refused = new LongAdder();
+  private volatile @Nullable String controller; // name of a node
+  private volatile Consumer<String> outdated = address -> {};
+
+  BusPeers() {}
+
+  // --- members ---
+
+  /**
+   * Adds a member of the cluster, unless it has no event bus. Another registration of the process
+   * replaces the earlier one.
+   */
+  public void add(Member member) {
+    String name = member.node().busName();
+    BusPeer before = peers.get(name);
+    if (before != null && before.member.registration() == member.registration()) {
+      return;
+    }
+    remove(name);
+    BusEndpoint bus = member.node().bus();
+    if (bus != null) {
+      NodeInfo info = new NodeInfo(member.node().host(), bus.port(), null);
+      peers.put(name, new BusPeer(member, info, new CountingLimit(MAX_BYTES_PER_PEER)));
+      forget(BusAddresses.CONTROLLER);
+    }
+  }
+
+  /** Removes a process. From now on, messages to it are refused and nothing connects to it. */
+  public void remove(String name) {
+    peers.remove(name);
+    found.entrySet().stream()
+        .filter(each -> each.getValue().equals(name))
+        .forEach(each -> forget(each.getKey()));
+  }
+
+  /** Sets the name of the controller's node, which may be this node; null while unknown. */
+  public void controller(@Nullable String node) {
+    controller = node;
+    forget(BusAddresses.CONTROLLER);
+  }
+
+  /** Returns a member with an event bus; null for another name. */
+  public @Nullable Member member(String name) {
+    BusPeer peer = peers.get(name);
+    return peer == null ? null : peer.member;
+  }
+
+  private void forget(String address) {
+    found.remove(address);
+    outdated.accept(address);
+  }
+
+  // --- for Vert.x ---
+
+  /** Sets the consumer of each address whose peer is no longer the found one. */
+  void onOutdated(Consumer<String> listener) {
+    outdated = listener;
+  }
+
+  /** Returns the peer that receives an address of Berth; null for none, or this process. */
+  @Nullable String find(String address) {
+    String name = BusAddresses.CONTROLLER.equals(address) ? controllerPeer() : nodeOf(address);
+    if (name == null || !peers.containsKey(name)) {
+      return null;
+    }
+    found.put(address, name);
+    if (peers.containsKey(name)) {
+      return name;
+    }
+    found.remove(address, name); // a concurrent removal may have missed it
+    return null;
+  }
+
+  private @Nullable String controllerPeer() {
+    String node = controller;
+    return peers.values().stream()
+        .map(each -> each.member.node())
+        .filter(each -> each.name().equals(node))
+        .map(dev.berth.cluster.membership.NodeInfo::busName)
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** Returns the process in an address of Berth; null for another address. */
+  private static @Nullable String nodeOf(String address) {
+    Matcher parts = OF_NODE.matcher(address);
+    return parts.matches() ? parts.group(1) : null;
+  }
+
+  @Nullable NodeInfo info(String name) {
+    BusPeer peer = peers.get(name);
+    return peer == null ? null : peer.info;
+  }
+
+  Stream<String> names() {
+    return peers.keySet().stream();
+  }
+
+  // --- send ---
+
+  /** Sends a message to a peer, within the bytes in flight to it. */
+  public SendResult send(EventBus bus, String name, String address, BusMessage message) {
+    BusPeer peer = peers.get(name);
+    if (peer == null) {
+      return SendResult.GONE;
+    }
+    Buffer form = Buffer.buffer();
+    WireCodec.encode(message, form);
+    int bytes = form.length();
+    if (!peer.inFlight.tryTake(bytes)) {
+      refused.increment();
+      return SendResult.NOT_NOW;
+    }
+    bus.<BusMessage>sender(address, OPTIONS)
+        .write(message)
+        .onComplete(accepted -> peer.inFlight.give(bytes));
+    return SendResult.SENT;
+  }
+
+  /** Returns the number of bytes in flight to a peer; 0 for another name. */
+  public long inFlight(String name) {
+    BusPeer peer = peers.get(name);
+    return peer == null ? 0 : peer.inFlight.inUse();
+  }
+
+  /** Returns the number of messages that were refused because of bytes in flight. */
+  public long refused() {
+    return refused.sum();
+  }
+}
