@@ -73,8 +73,8 @@ def ask(port, method, path, body=None, timeout=5):
 class Node:
     def __init__(self, pair, name):
         self.pair, self.name = pair, name
-        self.http, self.admin, *ports = free_ports(6)
-        self.ports = dict(zip(("control", "data", "consensus", "https"), ports))
+        self.http, self.admin, *ports = free_ports(7)
+        self.ports = dict(zip(("control", "data", "consensus", "https", "bus"), ports))
         self.log = os.path.join(pair.folder, name + ".log")
         self.process = None
 

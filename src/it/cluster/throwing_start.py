@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Starts a worker and a control node with `berth.messages: event_bus`, which clusters do not support.
-Each start must end with the reason, as must a second worker with the state directory of the first.
+"""Starts a worker and a control node whose port of the event bus is in use. Each start must end with
+the reason, as must a second worker with the state directory of the first.
 
     throwing_start.py --jar JAR        half a minute
 """
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -33,11 +34,12 @@ def ended(node, why, limit_s=15):
 
 def run(jar):
     wrong = []
-    with Pair(jar) as pair:
+    with Pair(jar) as pair, socket.create_server(("127.0.0.1", 0)) as used:
+        port = used.getsockname()[1]
         for node in (pair.control, pair.worker):
-            node.start("berth.messages=event_bus")
-            if not ended(node, "berth.messages"):
-                wrong.append(f"event_bus on {node.name} fails with the reason")
+            node.start("berth.messages=event_bus", f"berth.cluster.ports.bus={port}")
+            if not ended(node, "berth.cluster.ports.bus: cannot listen"):
+                wrong.append(f"a bus port in use on {node.name} fails with the reason")
             node.end()
             open(node.log, "w").close()
         pair.control.start().serves()

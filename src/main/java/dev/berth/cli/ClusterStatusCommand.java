@@ -6,6 +6,8 @@ import static java.util.stream.Collectors.joining;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +21,8 @@ import picocli.CommandLine.Command;
     description = {
       "Every node can be queried: it forwards to the control node, or shows its last known state if"
           + " that is unreachable. ALIVE accepts replicas, SUSPECTED is silent, CORDONED was"
-          + " drained, LEAVING is shutting down. Lost nodes are not listed."
+          + " drained, LEAVING is shutting down. Lost nodes are not listed. The port of the event"
+          + " bus between nodes is shown if a node opens it."
     },
     exitCodeList = {"0:shown", "1:the instance is not a node of a cluster"},
     footer = {
@@ -45,8 +48,14 @@ final class ClusterStatusCommand extends AdminCommand {
   @Override
   void run(PrintWriter out) throws InterruptedException {
     JsonObject cluster = cluster(this);
-    Table table = new Table("node|role|zone|labels|host|state|replicas|not reached from");
-    ServeStatus.list(cluster, "nodes").forEach(each -> row(each, table));
+    List<JsonObject> nodes = ServeStatus.list(cluster, "nodes");
+    boolean bus = nodes.stream().anyMatch(each -> busPort(each) != null);
+    Table table =
+        new Table(
+            "node|role|zone|labels|host"
+                + (bus ? "|bus port" : "")
+                + "|state|replicas|not reached from");
+    nodes.forEach(each -> row(each, bus, table));
     show(json, cluster, () -> Stream.concat(head(cluster), table.lines().stream()).toList());
   }
 
@@ -85,19 +94,28 @@ final class ClusterStatusCommand extends AdminCommand {
         : "";
   }
 
-  private static void row(JsonObject node, Table into) {
+  /** Returns the port of a node's event bus for other nodes; null for none. */
+  private static @Nullable Object busPort(JsonObject node) {
+    return node.getValue("ports") instanceof JsonObject ports ? ports.getValue("bus") : null;
+  }
+
+  private static void row(JsonObject node, boolean showsBus, Table into) {
     String labels =
         node.getValue("labels") instanceof JsonObject some
             ? some.stream().map(each -> each.getKey() + "=" + each.getValue()).collect(joining(","))
             : "";
-    into.row(
-        node.getValue("name"),
-        node.getValue("role"),
-        Objects.requireNonNullElse(node.getValue("zone"), "-"),
-        labels,
-        node.getValue("host"),
-        node.getValue("state"),
-        Objects.requireNonNullElse(node.getValue("replicas"), "?"),
-        text(node.getValue("unreachable_from")));
+    List<@Nullable Object> cells = new ArrayList<>();
+    cells.add(node.getValue("name"));
+    cells.add(node.getValue("role"));
+    cells.add(Objects.requireNonNullElse(node.getValue("zone"), "-"));
+    cells.add(labels);
+    cells.add(node.getValue("host"));
+    if (showsBus) {
+      cells.add(Objects.requireNonNullElse(busPort(node), "-"));
+    }
+    cells.add(node.getValue("state"));
+    cells.add(Objects.requireNonNullElse(node.getValue("replicas"), "?"));
+    cells.add(text(node.getValue("unreachable_from")));
+    into.row(cells.toArray());
   }
 }

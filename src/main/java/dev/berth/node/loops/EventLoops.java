@@ -2,6 +2,7 @@ package dev.berth.node.loops;
 
 import dev.berth.replica.hooks.ApplicationWorkers;
 import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.EventExecutor;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
@@ -55,6 +56,9 @@ public record EventLoops(
                 .toList(),
             control,
             links);
+    if (vertx.isClustered()) {
+      skipFirst(vertx);
+    }
     return Future.all(made.all().stream().map(loop -> deploy(vertx, loop, made)).toList())
         .map(
             all -> {
@@ -64,6 +68,17 @@ public record EventLoops(
               control.execute(() -> Thread.currentThread().setName(CONTROL_THREAD));
               return made;
             });
+  }
+
+  /** Turns the pool so that the next deployment is on its second loop. */
+  private static void skipFirst(Vertx vertx) {
+    vertx.getOrCreateContext(); // takes a loop for this thread, as the first deployment would
+    EventLoopGroup group = ((VertxInternal) vertx).nettyEventLoopGroup();
+    EventExecutor first = group.iterator().next();
+    EventExecutor next = group.next();
+    while (next != first) {
+      next = group.next();
+    }
   }
 
   private static Future<String> deploy(Vertx vertx, LoopVerticle loop, EventLoops all) {
