@@ -63,6 +63,12 @@ public final class DefaultLogging extends ContextAwareBase implements Configurat
     Level underneath = level.isGreaterOrEqual(Level.WARN) ? level : Level.WARN;
     context.getLogger("io.netty").setLevel(underneath);
     context.getLogger("io.vertx").setLevel(underneath);
+    // Vert.x logs a port in use and each failed connection of the event bus between nodes with a
+    // stack. Berth reports them in one line.
+    context.getLogger("io.vertx.core.impl.VertxImpl").setLevel(Level.OFF);
+    context
+        .getLogger("io.vertx.core.eventbus.impl.clustered.ClusteredEventBus")
+        .setLevel(Level.ERROR);
     context.getLogger("org.apache.ratis").setLevel(underneath);
   }
 

@@ -4,6 +4,7 @@ import static dev.berth.cluster.link.LinkWorld.await;
 import static dev.berth.protocol.port.SendResult.GONE;
 import static dev.berth.protocol.port.SendResult.SENT;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.cluster.data.FakeNode;
@@ -16,11 +17,13 @@ import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.wire.BusMessageCodec;
+import io.netty.util.concurrent.EventExecutor;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.DeliveryOptions;
+import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.net.NetServer;
 import io.vertx.core.net.NetServerOptions;
 import io.vertx.core.net.NetSocket;
@@ -31,8 +34,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -138,6 +143,28 @@ class BusClusterIT {
       assertThat(two.next()).isEqualTo(i);
     }
     assertThat(one.received).isEmpty();
+  }
+
+  @Test
+  void busReceivesOnTheFirstLoopOfItsPool() throws Exception {
+    AtomicBoolean released = new AtomicBoolean(true);
+    CountDownLatch blocks = new CountDownLatch(1);
+    BlockingQueue<Boolean> afterRelease = new LinkedBlockingQueue<>();
+    two.vertx.eventBus().consumer(ADDRESS, message -> afterRelease.add(released.get()));
+    one.send(N2, ADDRESS, 1); // connects
+    assertThat(afterRelease.poll(20, TimeUnit.SECONDS)).isTrue();
+
+    released.set(false);
+    EventExecutor first = ((VertxInternal) two.vertx).nettyEventLoopGroup().iterator().next();
+    first.execute(() -> assertThatNoException().isThrownBy(blocks::await));
+    one.send(N2, ADDRESS, 2);
+    world.after(
+        200,
+        () -> {
+          released.set(true);
+          blocks.countDown();
+        });
+    assertThat(afterRelease.poll(20, TimeUnit.SECONDS)).isTrue();
   }
 
   @Test

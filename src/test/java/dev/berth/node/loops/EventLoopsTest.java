@@ -4,14 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.RequestContext;
+import dev.berth.cluster.bus.BusCluster;
+import dev.berth.cluster.bus.BusRegistrations;
+import dev.berth.cluster.bus.ClusteredVertx;
+import dev.berth.cluster.data.FakeNode;
 import dev.berth.fakes.FakeParent;
 import dev.berth.node.TestNode;
 import dev.berth.replica.hooks.ApplicationWorkers;
+import io.netty.util.concurrent.EventExecutor;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.internal.VertxInternal;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -108,6 +115,25 @@ class EventLoopsTest {
           seen.complete(contexts);
         });
     return seen.get(10, TimeUnit.SECONDS);
+  }
+
+  @Test
+  void clusteredEventBusHasTheFirstLoopToItself() throws Exception {
+    vertx =
+        ClusteredVertx.build(
+            Vertx.builder(),
+            new VertxOptions().setEventLoopPoolSize(4),
+            FakeNode.config("n1", Duration.ofSeconds(1), Duration.ofSeconds(2)),
+            new BusCluster("n1~1", new BusRegistrations()));
+    LoopVerticle control = new LoopVerticle("control loop");
+    EventLoops loops =
+        TestNode.await(EventLoops.of(vertx, 2, control, null, new ApplicationWorkers(2)));
+
+    List<EventExecutor> used = new ArrayList<>(List.of(control.home().nettyEventLoop()));
+    loops.serving().forEach(loop -> used.add(loop.home().nettyEventLoop()));
+    List<EventExecutor> pool = new ArrayList<>();
+    ((VertxInternal) vertx).nettyEventLoopGroup().forEach(pool::add);
+    assertThat(used).containsExactlyInAnyOrderElementsOf(pool.subList(1, 4));
   }
 
   @ParameterizedTest
