@@ -94,7 +94,8 @@ public final class ClusterOptions {
   public static final ConfigKey<Boolean> RELOAD =
       TLS_KEYS
           .key("reload", Types.BOOL, true)
-          .means("Whether the files are reloaded when they change.");
+          .means(
+              "Whether the files are reloaded when they change. The event bus reads them at its start.");
 
   // --- detection ---
 

@@ -1,8 +1,8 @@
 package dev.berth.config;
 
-/** {@code berth.messages}: the transport of messages between the event loops of an instance. */
+/** {@code berth.messages}: the transport of messages between event loops. */
 public enum MessageTransport {
-  /** Queue for each event loop. */
+  /** Queue for each event loop, and data links between nodes. */
   DIRECT,
   /** Event bus of Vert.x. */
   EVENT_BUS

@@ -251,6 +251,9 @@ final class ClusterMembershipClient implements LinkListener {
   void noController() {
     hasController = false;
     plane().routers.controlled(false);
+    if (bus != null) {
+      bus.peers.controller(null);
+    }
   }
 
   /** Applies a member list of the controller, if it is newer than the known list. */

@@ -166,7 +166,7 @@ class BusNodesIT {
   }
 
   @Test
-  void operatorsSeeTheBusPortAndNobodySeesTheSecret() throws Exception {
+  void statusShowsTheBusPortAndNoOutputShowsTheSecret() throws Exception {
     Set<Integer> opened = portsOf(() -> start("n1", "direct", "event_bus: true"));
     TestNode one = nodes.get(0);
     assertThat(opened).contains(bus(one).port()).hasSize(7);

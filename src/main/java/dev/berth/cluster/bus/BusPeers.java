@@ -174,7 +174,7 @@ public final class BusPeers {
   }
 
   /** Returns the number of messages that were refused because of bytes in flight. */
-  public long refused() {
+  public long refusedCount() {
     return refused.sum();
   }
 }
