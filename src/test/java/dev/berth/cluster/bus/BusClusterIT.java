@@ -284,7 +284,20 @@ class BusClusterIT {
   }
 
   @Test
-  void certificateOfAnotherAuthorityIsRefused() throws Exception {
+  void clientWithACertificateOfAnotherAuthorityIsRefused() throws Exception {
+    Process stranger = new Process("n4~0f", world.foreignCertificate("n4"));
+    processes.add(stranger);
+    two.consumes(ADDRESS);
+    stranger.peers.add(two.member(2));
+    DeliveryOptions limited = options().setSendTimeout(1_000);
+    assertThatThrownBy(() -> await(stranger.vertx.eventBus().request(ADDRESS, message(1), limited)))
+        .isNotNull();
+    assertThat(one.send(N2, ADDRESS, 2)).isEqualTo(SENT);
+    assertThat(two.next()).as("the first message that arrives").isEqualTo(2);
+  }
+
+  @Test
+  void serverWithACertificateOfAnotherAuthorityIsRefused() throws Exception {
     LinkWorld foreign = new LinkWorld(folder.resolve("foreign"));
     Process stranger = process("n3~0e", foreign);
     foreign.close();

@@ -63,6 +63,13 @@ public final class LinkWorld {
         of.resolve("cert.pem"), of.resolve("key.pem"), ca(of), true);
   }
 
+  /** A certificate of another authority, for a client that trusts this world's. */
+  public ClusterConfig.ClusterTls foreignCertificate(String name) throws Exception {
+    Path known = ca(write(authority, "known"));
+    Path of = write(Certificates.authority(), name);
+    return new ClusterConfig.ClusterTls(of.resolve("cert.pem"), of.resolve("key.pem"), known, true);
+  }
+
   /** Of another authority, and it knows that one alone, or this world's. */
   public LinkTls strange(boolean knowsUs, String... names) throws Exception {
     Path of = write(Certificates.authority(), names);
