@@ -5,6 +5,7 @@ import static java.util.stream.Collectors.toSet;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.AdminVerticle;
 import dev.berth.cluster.bus.BusCluster;
+import dev.berth.cluster.bus.NodeBus;
 import dev.berth.cluster.control.Connector;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlLoops;
@@ -28,11 +29,14 @@ import dev.berth.node.loops.EventLoops;
 import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.InstanceBus;
 import dev.berth.node.loops.LoopVerticle;
+import dev.berth.protocol.port.BusSender;
 import dev.berth.routing.reserve.ReservationOwners;
 import dev.berth.view.ClusterDetails;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.util.HashSet;
@@ -68,11 +72,14 @@ final class ClusterMembershipClient implements LinkListener {
   final ClusterConfig config;
   private final Identity identity;
   private final LoopVerticle control;
+  private final List<ContextInternal> serving;
   private final LinkTls tls;
   final ControlLoops controlLoops; // loops of the control links
   final PeerClient peers; // HTTPS client of other nodes
   final LinkBus links;
   final @Nullable BusCluster bus; // null: the event bus does not reach other nodes
+  private final @Nullable NodeBus messages; // Berth's own messages on that bus
+  private final long busSecret;
   private volatile String ownMark = ""; // node part of tokens; empty until registration
   volatile MemberList members = MemberList.NONE; // written by the control loop
   private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timer ids by bus name
@@ -100,15 +107,35 @@ final class ClusterMembershipClient implements LinkListener {
     this.peers = new PeerClient(control.home().owner(), tls, config.name());
     tls.renewClient(peers::update);
     this.bus = terms.bus();
+    this.serving = loops.serving().stream().map(LoopVerticle::home).toList();
     this.links =
         new LinkBus(
+            config, identity.node(), serving, terms.tls(), mailboxes, this, identity.nanoClock());
+    this.busSecret = bus == null ? 0 : identity.chance().nextLong();
+    this.messages = bus == null ? null : messages();
+  }
+
+  private NodeBus messages() {
+    VertxInternal vertx = control.home().owner();
+    NodeBus made =
+        new NodeBus(
             config,
             identity.node(),
-            loops.serving().stream().map(LoopVerticle::home).toList(),
-            terms.tls(),
-            mailboxes,
+            busSecret,
+            vertx.eventBus(),
+            EventLoops.ofBus(vertx),
+            links,
             this,
             identity.nanoClock());
+    if (config.busMessages()) {
+      links.refuseOver(made);
+    }
+    return made;
+  }
+
+  /** Returns the sender of messages to other nodes, by the setting of this node. */
+  BusSender between() {
+    return messages != null && config.busMessages() ? messages : links;
   }
 
   /** Sets the data plane, which is created after the links. */
@@ -131,8 +158,9 @@ final class ClusterMembershipClient implements LinkListener {
       Vertx vertx = control.home().owner();
       reload = vertx.setPeriodic(LOOK_INTERVAL.toMillis(), look -> tls.reload(vertx));
     }
-    return links
-        .start(config.bind(), config.ports().data())
+    Future<Void> bused = messages == null ? Future.succeededFuture() : messages.start(serving);
+    return bused
+        .compose(started -> links.start(config.bind(), config.ports().data()))
         .onSuccess(
             data ->
                 self =
@@ -144,9 +172,7 @@ final class ClusterMembershipClient implements LinkListener {
                         config.labels(),
                         config.advertise(),
                         new NodeInfo.NodePorts(data, https, http),
-                        bus == null
-                            ? null
-                            : new BusEndpoint(bus.port(), identity.chance().nextLong())))
+                        bus == null ? null : new BusEndpoint(bus.port(), busSecret)))
         .mapEmpty();
   }
 
@@ -189,6 +215,9 @@ final class ClusterMembershipClient implements LinkListener {
     if (client != null) {
       left = client.leave();
       links.leave(); // notifies senders, with or without a controller
+      if (messages != null) {
+        messages.leave();
+      }
     }
   }
 
@@ -241,10 +270,13 @@ final class ClusterMembershipClient implements LinkListener {
     hasController = true;
     plane().routers.controlled(true);
     ownMark = mark(config.node(), welcome.registration());
-    if (bus != null) {
+    LocalRegistration own =
+        new LocalRegistration(welcome.authority().clusterId(), welcome.registration());
+    links.register(own);
+    if (bus != null && messages != null) {
       bus.peers.controller(welcome.controller());
+      messages.register(own);
     }
-    links.register(new LocalRegistration(welcome.authority().clusterId(), welcome.registration()));
   }
 
   /** Handles the loss of the controller, which lasts until the next welcome. */
@@ -268,10 +300,11 @@ final class ClusterMembershipClient implements LinkListener {
       String name = each.node().busName();
       gone.remove(name);
       if (!name.equals(identity.node())) {
-        links.add(each);
-        if (bus != null) {
+        if (bus != null && messages != null) {
           bus.peers.add(each);
+          messages.add(each); // before a link could carry its messages
         }
+        links.add(each);
         passOver(each);
       }
     }
@@ -297,7 +330,8 @@ final class ClusterMembershipClient implements LinkListener {
 
   private void onNodeRemoved(String name) {
     links.remove(name);
-    if (bus != null) {
+    if (bus != null && messages != null) {
+      messages.remove(name);
       bus.peers.remove(name);
     }
     leaving.remove(name);
@@ -380,6 +414,9 @@ final class ClusterMembershipClient implements LinkListener {
   /** Reports the metrics of the cluster. Thread-safe. */
   void show(MetricSeries into) {
     links.show(into);
+    if (messages != null) {
+      messages.show(into);
+    }
     List<Member> known = members.list();
     for (MemberState state : MemberState.values()) {
       long such = known.stream().filter(each -> each.state() == state).count();
@@ -439,6 +476,10 @@ final class ClusterMembershipClient implements LinkListener {
 
   Future<Void> stop() {
     control.home().owner().cancelTimer(reload);
-    return links.stop().eventually(controlLoops.dialer()::close).eventually(peers::close);
+    Future<Void> ended = messages == null ? Future.succeededFuture() : messages.stop();
+    return ended
+        .eventually(links::stop)
+        .eventually(controlLoops.dialer()::close)
+        .eventually(peers::close);
   }
 }

@@ -255,7 +255,7 @@ final class InstanceWiring {
     Transport bus =
         side == null
             ? new Transport(identity.node(), inside)
-            : new Transport(identity.node(), inside, side.links);
+            : new Transport(identity.node(), inside, side.between());
     return new InstanceDependencies(
         identity.node(),
         identity.incarnation(),

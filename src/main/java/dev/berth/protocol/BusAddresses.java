@@ -13,6 +13,7 @@ public final class BusAddresses {
   public static final String REPLICA = "berth.replica.";
 
   private static final String ROUTER = "berth.router.";
+  private static final String BUS = "berth.bus.";
 
   private BusAddresses() {}
 
@@ -39,6 +40,20 @@ public final class BusAddresses {
    */
   public static String replica(String node, int loop) {
     return REPLICA + node + "." + loop;
+  }
+
+  /** Returns the address of pings of other nodes over the event bus: {@code berth.bus.<node>}. */
+  public static String bus(String node) {
+    return BUS + node;
+  }
+
+  /**
+   * Returns the address of messages of other nodes to a loop: {@code berth.bus.<node>.<loop>}. They
+   * need an address of their own, because Vert.x shares messages to one address among its
+   * consumers.
+   */
+  public static String bus(String node, int loop) {
+    return BUS + node + "." + loop;
   }
 
   /** Returns the loop index in the address of a router or of a loop's replicas. */

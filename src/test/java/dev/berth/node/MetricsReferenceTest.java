@@ -46,6 +46,7 @@ class MetricsReferenceTest {
       """
       berth:
         event_loops: 1
+        messages: event_bus
         admin: {port: 0}
         shutdown_timeout_s: 5
         state_dir: %s
@@ -57,7 +58,7 @@ class MetricsReferenceTest {
           control: ["n1@127.0.0.1:%d"]
           bind: 127.0.0.1
           insecure: true
-          ports: {control: %d, data: 0, consensus: %d, https: 0}
+          ports: {control: %d, data: 0, consensus: %d, https: 0, bus: 0}
       """;
 
   @TempDir private Path folder;

@@ -33,7 +33,7 @@ public final class BusPeers {
   public static final int MAX_BYTES_PER_PEER = 1024 * 1024;
 
   private static final Pattern OF_NODE =
-      Pattern.compile("berth\\.(?:routing|router|replica)\\.([^.]+)(?:\\.[0-9]+)?");
+      Pattern.compile("berth\\.(?:routing|router|replica|bus)\\.([^.]+)(?:\\.[0-9]+)?");
 
   private static final DeliveryOptions OPTIONS =
       new DeliveryOptions().setCodecName(BusMessageCodec.NAME);

@@ -1,5 +1,6 @@
 package dev.berth.cluster.data;
 
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.wire.WireCodec;
@@ -21,17 +22,18 @@ import org.jspecify.annotations.Nullable;
  *   BYE      the last frame; nothing is lost
  * </pre>
  *
- * Times are 8 bytes, in nanoseconds of the sender's monotonic clock.
+ * Times are 8 bytes, in nanoseconds of the sender's monotonic clock. The event bus between nodes
+ * carries PING, PONG, ROUTER and REPLICA.
  */
-final class DataFrame {
+public final class DataFrame {
   static final byte HELLO = 1;
   static final byte WELCOME = 2;
   static final byte REFUSED = 3;
-  static final byte PING = 4;
-  static final byte PONG = 5;
+  public static final byte PING = 4;
+  public static final byte PONG = 5;
   static final byte SENT = 6;
-  static final byte ROUTER = 7;
-  static final byte REPLICA = 8;
+  public static final byte ROUTER = 7;
+  public static final byte REPLICA = 8;
   static final byte BYE = 9;
   static final byte LEAVING = 10;
 
@@ -43,7 +45,8 @@ final class DataFrame {
 
   private DataFrame() {}
 
-  static void write(Buffer out, byte kind, long... times) {
+  /** Appends a frame of numbers. */
+  public static void write(Buffer out, byte kind, long... times) {
     out.appendByte(kind);
     for (long time : times) {
       out.appendLong(time);
@@ -56,9 +59,12 @@ final class DataFrame {
 
   /**
    * Appends a message without its large body. Returns that body, which must follow; null for none.
+   *
+   * @param address bus address of the receiver
    */
-  static @Nullable Buffer write(Buffer out, byte role, int loop, BusMessage message) {
-    out.appendByte(role).appendUnsignedShort(loop);
+  public static @Nullable Buffer write(Buffer out, String address, BusMessage message) {
+    out.appendByte(address.startsWith(BusAddresses.REPLICA) ? REPLICA : ROUTER)
+        .appendUnsignedShort(BusAddresses.loop(address));
     return WireCodec.encodeFields(message, out);
   }
 
@@ -66,9 +72,16 @@ final class DataFrame {
     return frame.slice(1, frame.length());
   }
 
-  /** Returns a time of a frame, counted from 0. */
-  static long time(Buffer frame, int number) {
+  /** Returns a number of a frame, counted from 0. */
+  public static long time(Buffer frame, int number) {
     return frame.getLong(1 + number * Long.BYTES);
+  }
+
+  /** Returns the bus address of a message's receiver in a process. */
+  static String address(Buffer frame, String node) {
+    return frame.getByte(0) == REPLICA
+        ? BusAddresses.replica(node, loop(frame))
+        : BusAddresses.router(node, loop(frame));
   }
 
   static int loop(Buffer frame) {

@@ -198,6 +198,25 @@ final class EventLoopLinks {
     }
   }
 
+  /**
+   * Receives a message that a process sent over the event bus to this loop. Its age is unknown
+   * without a recent pong: there is no link that would have ended instead.
+   */
+  void receive(Buffer frame, PeerClock from, long peerNanos) {
+    long now = now();
+    beat(now);
+    long oldest = now - bus.config.timeout().toNanos();
+    long sent;
+    synchronized (from) {
+      sent = from.sentNanos(peerNanos, pausedNanos - oldest > 0 ? pausedNanos : oldest);
+      if (!from.isPlausible(sent, now)) {
+        from.reset();
+        sent = TimestampedFrame.LONG_AGO;
+      }
+    }
+    deliver(DataFrame.address(frame, bus.busNode), List.of(new TimestampedFrame(frame, sent)));
+  }
+
   /** Hands received messages to a loop of this instance, which decodes them. */
   void deliver(String address, List<TimestampedFrame> messages) {
     bus.own.deliver(address, receiver -> messages.forEach(message -> read(message, receiver)));
@@ -216,7 +235,7 @@ final class EventLoopLinks {
 
   /** Refuses an unreadable message, so that its sender does not wait for a timeout. */
   private void unread(Buffer frame, String why) {
-    warn("", "data link: message not readable: {}", why);
+    warn("", "message of another node not readable: {}", why);
     refuse(frame, Refusal.UNREADABLE);
   }
 
@@ -229,7 +248,7 @@ final class EventLoopLinks {
     if (bus.busNode.equals(refused.to().node())) { // the message was never sent
       bus.own.deliver(to, receiver -> receiver.accept(refused.answer()));
     } else {
-      bus.send(refused.to().node(), to, refused.answer());
+      bus.replies.send(refused.to().node(), to, refused.answer());
     }
   }
 

@@ -33,10 +33,9 @@ final class InboundLink implements Link.LinkOwner {
   private final NetSocket socket;
   final Link link;
   private HeartbeatMonitor silence;
-  private final ClockOffset clock = new ClockOffset();
+  private final PeerClock clock = new PeerClock();
   private Map<Integer, List<TimestampedFrame>> arrived = new LinkedHashMap<>(); // in this read
   private @Nullable DataLinkHello hello;
-  private long answeredPing; // send time of the latest ping with a reply
   private long sent = TimestampedFrame.LONG_AGO; // send time of the next messages
   private boolean bye;
 
@@ -73,10 +72,7 @@ final class InboundLink implements Link.LinkOwner {
     }
     switch (kind) {
       case DataFrame.HELLO -> greet(DataLinkHello.read(DataFrame.text(frame)));
-      case DataFrame.PONG -> {
-        answeredPing = DataFrame.time(frame, 0);
-        clock.onPong(answeredPing, DataFrame.time(frame, 1), now);
-      }
+      case DataFrame.PONG -> clock.onPong(DataFrame.time(frame, 0), DataFrame.time(frame, 1), now);
       case DataFrame.SENT -> onSent(DataFrame.time(frame, 0), now);
       case DataFrame.ROUTER, DataFrame.REPLICA -> {
         home.bus.counters.framesReceived.increment();
@@ -129,11 +125,7 @@ final class InboundLink implements Link.LinkOwner {
   }
 
   private void onSent(long peerNanos, long now) {
-    if (!clock.known || answeredPing - home.pausedNanos < 0) {
-      sent = TimestampedFrame.LONG_AGO;
-      return;
-    }
-    sent = clock.sentNanos(peerNanos);
+    sent = clock.sentNanos(peerNanos, home.pausedNanos);
     if (!clock.isPlausible(sent, now)) {
       link.end("a frame from the future: clocks of the loops differ");
     }

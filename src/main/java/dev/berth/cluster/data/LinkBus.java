@@ -11,6 +11,7 @@ import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.stream.CountingLimit;
 import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetClient;
 import io.vertx.core.net.NetSocket;
@@ -47,6 +48,7 @@ public final class LinkBus implements BusSender {
   volatile @Nullable LocalRegistration registration;
   volatile boolean leaving;
   volatile Duration idle = OutboundLink.IDLE;
+  volatile BusSender replies = this;
   private final List<EventLoopLinks> loops;
   private final LinkServer server;
 
@@ -174,6 +176,25 @@ public final class LinkBus implements BusSender {
       }
     }
     return null;
+  }
+
+  // --- the event bus ---
+
+  /** Sets the sender of refusals of unreadable messages; by default data links carry them. */
+  public void refuseOver(BusSender sender) {
+    replies = sender;
+  }
+
+  /**
+   * Receives a message that came over the event bus, as if a link had carried it. Called on the
+   * loop.
+   *
+   * @param loop index of the loop
+   * @param from clock of the sender, which this method locks
+   * @param peerNanos time of sending on that clock
+   */
+  public void receive(int loop, Buffer frame, PeerClock from, long peerNanos) {
+    loops.get(loop).receive(frame, from, peerNanos);
   }
 
   // --- metrics ---

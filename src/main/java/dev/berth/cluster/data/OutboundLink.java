@@ -4,7 +4,6 @@ import dev.berth.cluster.link.HeartbeatMonitor;
 import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.Member;
-import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.stream.CountingLimit;
 import io.vertx.core.buffer.Buffer;
@@ -74,10 +73,8 @@ final class OutboundLink implements Link.LinkOwner {
    * Link#NOT_SENT}.
    */
   int send(String address, BusMessage message) {
-    byte role = address.startsWith(BusAddresses.REPLICA) ? DataFrame.REPLICA : DataFrame.ROUTER;
-    int loop = BusAddresses.loop(address);
     return isMarked()
-        ? link.writeWithBody(out -> DataFrame.write(out, role, loop, message))
+        ? link.writeWithBody(out -> DataFrame.write(out, address, message))
         : Link.NOT_SENT;
   }
 

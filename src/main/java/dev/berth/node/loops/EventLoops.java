@@ -7,6 +7,7 @@ import io.netty.util.concurrent.EventExecutor;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.internal.VertxInternal;
 import java.util.HashSet;
 import java.util.List;
@@ -79,6 +80,12 @@ public record EventLoops(
     while (next != first) {
       next = group.next();
     }
+  }
+
+  /** Creates a context on the loop of the bus between nodes, where no other code of Berth runs. */
+  public static ContextInternal ofBus(VertxInternal vertx) {
+    EventLoop first = (EventLoop) vertx.nettyEventLoopGroup().iterator().next();
+    return vertx.contextBuilder().withEventLoop(first).build();
   }
 
   private static Future<String> deploy(Vertx vertx, LoopVerticle loop, EventLoops all) {

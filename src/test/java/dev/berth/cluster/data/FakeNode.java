@@ -27,24 +27,31 @@ import org.jspecify.annotations.Nullable;
 
 /** An instance of two loops, as far as its links go. Its clock has an offset of its own. */
 public final class FakeNode implements LocalMailboxes, LinkListener {
-  static final long CAP = 8 << 20;
+  public static final long CAP = 8 << 20;
   private static final int LOOPS = 2;
 
-  final LinkBus bus;
-  final String busNode;
-  final AtomicLong ahead; // of the machine's clock, nanoseconds
-  final List<ContextInternal> loops;
+  public final ClusterConfig config;
+  public final LongSupplier clock;
+  public final LinkBus bus;
+  public final String busNode;
+  public final AtomicLong ahead; // of the machine's clock, nanoseconds
+  public final List<ContextInternal> loops;
   final Map<String, List<BusMessage>> received = new ConcurrentHashMap<>(); // by address
-  final List<String> told = new CopyOnWriteArrayList<>();
+  public final List<String> told = new CopyOnWriteArrayList<>();
   final Map<Integer, List<BusMessage>> receivedBeforeBroken = new ConcurrentHashMap<>(); // by loop
   private @Nullable Member member;
 
   FakeNode(LinkWorld world, LinkTls tls, String name, Duration timeout) {
+    this(List.of(world.loop(), world.loop()), tls, name, timeout);
+  }
+
+  /** On these two loops. */
+  public FakeNode(List<ContextInternal> loops, LinkTls tls, String name, Duration timeout) {
+    this.loops = loops;
     busNode = name + "~1";
     ahead = new AtomicLong(Duration.ofHours(name.hashCode() % 100).toNanos());
-    loops = List.of(world.loop(), world.loop());
-    ClusterConfig config = config(name, Duration.ofMillis(50), timeout);
-    LongSupplier clock = () -> System.nanoTime() + ahead.get();
+    config = config(name, Duration.ofMillis(50), timeout);
+    clock = () -> System.nanoTime() + ahead.get();
     bus = new LinkBus(config, busNode, loops, tls, this, this, clock);
     for (int loop = 0; loop < LOOPS; loop++) {
       received.put(BusAddresses.router(busNode, loop), new CopyOnWriteArrayList<>());
@@ -79,7 +86,7 @@ public final class FakeNode implements LocalMailboxes, LinkListener {
         false);
   }
 
-  FakeNode start(long registration) throws Exception {
+  public FakeNode start(long registration) throws Exception {
     return start(registration, 0);
   }
 
@@ -112,7 +119,7 @@ public final class FakeNode implements LocalMailboxes, LinkListener {
         Member.MemberState.ALIVE);
   }
 
-  int port() {
+  public int port() {
     return member.node().ports().data();
   }
 
@@ -124,7 +131,7 @@ public final class FakeNode implements LocalMailboxes, LinkListener {
     }
   }
 
-  List<BusMessage> routers(int loop) {
+  public List<BusMessage> routers(int loop) {
     return received.get(BusAddresses.router(busNode, loop));
   }
 
@@ -144,7 +151,7 @@ public final class FakeNode implements LocalMailboxes, LinkListener {
   }
 
   /** Its loops do nothing more until the latch opens. */
-  CountDownLatch stop() {
+  public CountDownLatch stop() {
     CountDownLatch until = new CountDownLatch(1);
     for (ContextInternal loop : loops) {
       loop.runOnContext(
@@ -157,6 +164,11 @@ public final class FakeNode implements LocalMailboxes, LinkListener {
           });
     }
     return until;
+  }
+
+  /** Messages sent over links. */
+  public long sentOverLinks() {
+    return bus.counters.framesSent.sum();
   }
 
   long inFlight(FakeNode to) {

@@ -224,7 +224,7 @@ class LinkBusIT {
         () -> {
           EventLoopLinks links = new EventLoopLinks(two.bus, two.loops.get(0), 0);
           Buffer frame = Buffer.buffer();
-          DataFrame.write(frame, DataFrame.REPLICA, 0, reserve(1));
+          DataFrame.write(frame, BusAddresses.replica(two.busNode, 0), reserve(1));
           frame.setByte(3, (byte) 99); // a version of messages that is not known
           links.deliver(
               BusAddresses.replica(two.busNode, 0),

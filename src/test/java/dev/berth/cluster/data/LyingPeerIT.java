@@ -11,6 +11,7 @@ import dev.berth.cluster.link.LinkWorld;
 import dev.berth.cluster.membership.Member;
 import dev.berth.fakes.LogLines;
 import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallAccepted;
 import dev.berth.protocol.BusMessage.ReserveSlot;
@@ -119,7 +120,7 @@ class LyingPeerIT {
     }
 
     void reserves(int replicaLoop) {
-      say(out -> DataFrame.write(out, DataFrame.REPLICA, replicaLoop, reserve("n1~1")));
+      say(out -> DataFrame.write(out, BusAddresses.replica("n2~1", replicaLoop), reserve("n1~1")));
     }
 
     @Override

@@ -66,7 +66,7 @@ final class LinkTransportIT extends ReplicaOverTransportContract {
     return address.replace(".n1.", ".n1" + PROCESS + ".");
   }
 
-  private record Nobody() implements LinkListener {
+  record Nobody() implements LinkListener {
     @Override
     public void broken(String busNode, int loop) {}
 
