@@ -1,6 +1,8 @@
 package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.cluster.bus.BusCluster;
+import dev.berth.cluster.bus.BusRegistrations;
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.cluster.membership.MemberList;
 import dev.berth.code.BuildCache;
@@ -19,7 +21,9 @@ import dev.berth.routing.DeploymentRouter;
 import dev.berth.view.LogFeed;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
+import io.vertx.core.Promise;
 import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.spi.cluster.NodeInfo;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -102,9 +106,19 @@ public final class SimulatedNode {
                 new EventLoops(serving, control, links),
                 around.hooks,
                 LogFeed.NONE,
-                new ClusterIdentity(cluster, LinkTls.insecure(), null)),
+                new ClusterIdentity(cluster, LinkTls.insecure(), bus(cluster))),
             this::role);
     parts().startCore().onFailure(around.broken).onSuccess(core -> control.execute(this::follow));
+  }
+
+  /** Whose port is open: no test of the simulation sees Vert.x ask it. */
+  private @Nullable BusCluster bus(ClusterConfig cluster) {
+    if (!cluster.opensBus()) {
+      return null;
+    }
+    BusCluster made = new BusCluster(around.identity.node(), new BusRegistrations());
+    made.setNodeInfo(new NodeInfo(cluster.bind(), cluster.ports().bus(), null), Promise.promise());
+    return made;
   }
 
   private void follow() {

@@ -46,7 +46,10 @@ final class ClusterNode {
   boolean stopping; // its loops end: nobody calls any more
   long befallenUntil; // by what may make it silent
 
-  ClusterNode(ClusterSimulation on, int number) {
+  /**
+   * @param messages how it sends to other nodes
+   */
+  ClusterNode(ClusterSimulation on, int number, String messages) {
     this.on = on;
     this.name = "n" + number;
     this.host = "127.0.0." + number;
@@ -58,12 +61,19 @@ final class ClusterNode {
             Path.of("."),
             """
             berth:
+              messages: %s
               cluster:
                 {name: c, node: %s, zone: z%d, role: %s, bind: %s, insecure: true,
                  control: ['n1@127.0.0.1:%d'],
                  max_inflight_bytes_per_peer: 262144}
             """
-                .formatted(name, number % 3, control ? "control" : "worker", host, CONTROL_PORT));
+                .formatted(
+                    messages,
+                    name,
+                    number % 3,
+                    control ? "control" : "worker",
+                    host,
+                    CONTROL_PORT));
   }
 
   /** A source of chance that its seed repeats. */
@@ -107,6 +117,7 @@ final class ClusterNode {
     suspendedUntil = -TimeUnit.SECONDS.toNanos(10);
     befallen(TimeUnit.SECONDS.toNanos(15));
     SimulatedVertx own = new SimulatedVertx(on.world, on.net, host);
+    boolean opensBus = Objects.requireNonNull(config.cluster()).opensBus();
     vertx = own;
     clock =
         new SimulatedClock(
@@ -136,6 +147,9 @@ final class ClusterNode {
                 (application, build) -> on.code(this, application, build),
                 failed -> on.world.fail(name + " does not start", failed)));
     process = made;
+    if (opensBus) {
+      own.openBus();
+    }
     on.world.note("process", identity.node() + " begins");
     own.loops.get(0).execute(made::start);
   }

@@ -113,12 +113,12 @@ final class ClusterSimulation {
   boolean isDeployed; // by somebody, in the cluster
   private @Nullable AgreedLog empty; // that the control node has in place of its own
 
-  private ClusterSimulation(long seed) {
+  private ClusterSimulation(long seed, boolean overBus) {
     world = new World(seed);
     isMeasured = seed % MEASURED_EACH == 5 % MEASURED_EACH;
     random = world.randomness();
     callers = world.randomness();
-    run = "cluster-" + seed;
+    run = (overBus ? "bus-" : "cluster-") + seed;
     net = new SimulatedNet(world, 1 << (12 + random.nextInt(9)));
     mostBodyBytes = random.nextInt(4) == 0 ? 1 << (10 + random.nextInt(8)) : 0;
     isSteady = random.nextInt(3) == 0;
@@ -126,8 +126,10 @@ final class ClusterSimulation {
     executions = new Executions(world);
     watch = new ClusterWatch(this);
     int count = 2 + Math.min(random.nextInt(6), random.nextInt(6));
+    boolean isMixed = overBus && random.nextInt(3) == 0; // a setting that is rolled out
     for (int number = 1; number <= count; number++) {
-      nodes.add(new ClusterNode(this, number));
+      boolean bus = overBus && !(isMixed && random.nextBoolean());
+      nodes.add(new ClusterNode(this, number, bus ? "event_bus" : "direct"));
     }
     replicas = 1 + random.nextInt(2 * count);
     maxOngoing = 1 + random.nextInt(4);
@@ -137,13 +139,21 @@ final class ClusterSimulation {
     log = new AgreedLog(world, "real", journal, () -> rough, watch::registered);
   }
 
-  /** Runs a seed; a failure tells how to see it again. */
+  /** Runs a seed over data links; a failure tells how to see it again. */
   static Result run(long seed) {
-    ClusterSimulation simulation = new ClusterSimulation(seed);
+    return run(seed, false, "ClusterSimulationTest", "simulation.cluster.seed");
+  }
+
+  /** The same where some or all nodes send over the event bus. */
+  static Result runOverBus(long seed) {
+    return run(seed, true, "ClusterBusSimulationTest", "simulation.bus.seed");
+  }
+
+  private static Result run(long seed, boolean overBus, String test, String property) {
+    ClusterSimulation simulation = new ClusterSimulation(seed, overBus);
     ClusterUserCode.RUNS.put(simulation.run, simulation);
     try {
-      return simulation.world.told(
-          seed, "ClusterSimulationTest", "simulation.cluster.seed", simulation::run);
+      return simulation.world.told(seed, test, property, simulation::run);
     } finally {
       ClusterUserCode.RUNS.remove(simulation.run);
     }
@@ -195,6 +205,7 @@ final class ClusterSimulation {
   private void live() {
     net.reset(ClusterNode.CONTROL_PORT);
     net.reset(ClusterNode.DATA_PORT);
+    net.reset(SimulatedEventBus.PORT);
     world.runTo(world.elapsedNanos() + TimeUnit.SECONDS.toNanos(20), () -> {});
     runUntil(watch::rests, LAST_NANOS);
     if (!isSteady) {

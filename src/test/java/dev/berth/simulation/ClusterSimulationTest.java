@@ -8,6 +8,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.LongFunction;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -17,9 +18,6 @@ import org.slf4j.LoggerFactory;
 
 @Tag("simulation")
 class ClusterSimulationTest extends SeededRuns<ClusterSimulation.Result> {
-  /** Others with {@code -Dsimulation.cluster.seeds=N}. */
-  private static final int SEEDS = Integer.getInteger("simulation.cluster.seeds", 200);
-
   /** Beside faults, and failures that callers are told: what must come to pass in some seed. */
   private static final Set<String> SEEN =
       Set.of(
@@ -58,8 +56,21 @@ class ClusterSimulationTest extends SeededRuns<ClusterSimulation.Result> {
 
   private static final Logger LOG = (Logger) LoggerFactory.getLogger("dev.berth");
 
+  private final LongFunction<ClusterSimulation.Result> runs;
+  private final int seeds;
+
+  /** Others with {@code -Dsimulation.cluster.seeds=N}. */
   ClusterSimulationTest() {
-    super("simulation.cluster.seed", ClusterSimulation::run, 10_000);
+    this("simulation.cluster.seed", ClusterSimulation::run, 200);
+  }
+
+  /**
+   * @param property that asks for one seed; with an s for their number
+   */
+  ClusterSimulationTest(String property, LongFunction<ClusterSimulation.Result> runs, int seeds) {
+    super(property, runs, 10_000);
+    this.runs = runs;
+    this.seeds = Integer.getInteger(property + "s", seeds);
   }
 
   /** Everything fails there, and says so. */
@@ -80,15 +91,14 @@ class ClusterSimulationTest extends SeededRuns<ClusterSimulation.Result> {
     Map<String, Long> counts = new TreeMap<>();
     long events = 0;
     for (ClusterSimulation.Result each :
-        SeedFailures.runAll(
-            LongStream.range(Seeds.BASE, Seeds.BASE + SEEDS).parallel(), ClusterSimulation::run)) {
+        SeedFailures.runAll(LongStream.range(Seeds.BASE, Seeds.BASE + seeds).parallel(), runs)) {
       events += each.events();
       each.faults().forEach((fault, times) -> faults.merge(fault, times, Integer::sum));
       each.counts().forEach((what, times) -> counts.merge(what, times, Long::sum));
     }
     System.out.printf(
         "simulation of clusters: %,d seeds from %d, %,d events, %s, %s%n",
-        SEEDS, Seeds.BASE, events, faults, counts);
+        seeds, Seeds.BASE, events, faults, counts);
     if (Seeds.areOfEveryBuild()) {
       assertThat(faults)
           .as("what no seed reached")

@@ -375,6 +375,12 @@ final class ClusterWatch implements Executions.Listener, SimulatedNet.Tap {
 
   private static void messages(
       int port, ByteBuf bytes, java.util.function.Consumer<BusMessage> each) {
+    if (port == SimulatedEventBus.PORT) {
+      Buffer frame = SimulatedEventBus.frame(BufferInternal.buffer(bytes.duplicate()));
+      if (frame.getByte(0) == 7 || frame.getByte(0) == 8) {
+        each.accept(WireCodec.decode(3, frame));
+      }
+    }
     if (port != ClusterNode.DATA_PORT) {
       return;
     }

@@ -35,13 +35,24 @@ public final class Footprint {
   static final Set<String> GROWS =
       Set.of(
           """
+          cluster.bus.NodeBus.dropped
+          cluster.bus.NodeBus.failed
+          cluster.bus.NodeBus.received
+          cluster.bus.NodeBus.receivedBytes
+          cluster.bus.NodeBus.refused
+          cluster.bus.NodeBus.sent
+          cluster.bus.NodeBus.sentBytes
           cluster.control.ControlServer$Peer.upTo
           cluster.control.ControlServer.lastLink
+          cluster.data.ClockOffset.offset
+          cluster.data.ClockOffset.roundTrip
+          cluster.data.ClockOffset.takenNanos
           cluster.data.LinkCounters.bytesReceived
           cluster.data.LinkCounters.bytesSent
           cluster.data.LinkCounters.framesReceived
           cluster.data.LinkCounters.framesSent
           cluster.data.LinkCounters.opened
+          cluster.data.PeerClock.answeredPing
           cluster.link.LogDeduplicator.last
           cluster.membership.NodeRecord.link
           metrics.RollingMax.place

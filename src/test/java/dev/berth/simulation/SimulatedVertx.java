@@ -1,6 +1,7 @@
 package dev.berth.simulation;
 
 import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.ScheduledFuture;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
@@ -11,6 +12,7 @@ import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.http.HttpClientAgent;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.impl.future.PromiseImpl;
+import io.vertx.core.internal.ContextBuilder;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.net.NetClient;
@@ -29,6 +31,9 @@ import java.util.concurrent.TimeUnit;
  * bus within it, and sockets on a {@link SimulatedNet}. HTTP is there and nobody comes.
  */
 final class SimulatedVertx {
+  /** The links loop, which has the event bus between nodes too. */
+  private static final int BUS_LOOP = 1;
+
   final World world;
   final String host;
   final List<SimulatedLoop> loops = new ArrayList<>();
@@ -36,6 +41,8 @@ final class SimulatedVertx {
   private final Set<Long> timers = new HashSet<>();
   private final Map<String, Stub<MessageConsumer<Object>>> consumers = new HashMap<>();
   private final Map<String, Handler<Message<Object>>> handlers = new HashMap<>();
+  private final List<ContextInternal> contexts = new ArrayList<>();
+  private final SimulatedEventBus between;
   private final VertxInternal vertx;
   private long lastTimer;
 
@@ -43,6 +50,7 @@ final class SimulatedVertx {
     this.world = world;
     this.net = net;
     this.host = host;
+    between = new SimulatedEventBus(this, net);
     vertx = vertx();
   }
 
@@ -89,8 +97,9 @@ final class SimulatedVertx {
                       .made;
                 });
     Stub<ContextInternal> context = new Stub<>(ContextInternal.class);
+    contexts.add(context.made);
     return context
-        .fluent("duplicate", "beginDispatch", "unwrap")
+        .fluent("duplicate", "beginDispatch", "unwrap", "exceptionHandler")
         .on("owner", it -> vertx)
         .on("nettyEventLoop", it -> netty.made)
         .on("inThread", it -> loop.isHere())
@@ -118,18 +127,36 @@ final class SimulatedVertx {
     return null;
   }
 
+  /** Receives messages of other processes, on the links loop. */
+  void openBus() {
+    between.listen(loops.get(BUS_LOOP));
+  }
+
   @SuppressWarnings("unchecked")
   private static <T> void handle(Object handler, T event) {
     ((Handler<T>) handler).handle(event);
   }
 
   private VertxInternal vertx() {
+    Stub<EventLoopGroup> group =
+        new Stub<>(EventLoopGroup.class)
+            .on("iterator", it -> List.of(new Stub<>(EventLoop.class).made).iterator());
+    Stub<ContextBuilder> builder = new Stub<>(ContextBuilder.class);
+    builder.fluent("withEventLoop").on("build", it -> contexts.get(BUS_LOOP));
     Stub<EventBus> bus =
         new Stub<>(EventBus.class)
+            .fluent("registerCodec")
+            .on(
+                "consumer",
+                it ->
+                    between.consumer(current(), (String) it[0], message -> handle(it[1], message)))
+            .on("sender", it -> between.sender(loops.get(BUS_LOOP), (String) it[0]))
             .on("localConsumer", it -> consumer((String) it[0]))
             .on("send", it -> send((String) it[0], it[1]));
     return new Stub<>(VertxInternal.class)
         .on("eventBus", it -> bus.made)
+        .on("nettyEventLoopGroup", it -> group.made)
+        .on("contextBuilder", it -> builder.made)
         .on("setTimer", it -> timer(current(), (long) it[0], false, it[1]))
         .on("setPeriodic", it -> timer(current(), (long) it[0], true, it[it.length - 1]))
         .on("cancelTimer", it -> timers.remove((long) it[0]))
