@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the trial that cluster.sh describes. Standard library only.
 
-    src/it/cluster.py BERTH_JAR HANDLERS_JAR [--quick] [--rate=N] [--only=NAME,...] [--keep]
+    src/it/cluster.py BERTH_JAR HANDLERS_JAR [--quick] [--rate=N] [--only=NAME,...]
+        [--messages=event_bus] [--keep]
 
 Starts three nodes, each in a network namespace where that is permitted, else all on the loopback with
 relays between them. Calls them by `berth` and by HTTP, disturbs and ends them. The exit code is 1 when
@@ -198,6 +199,7 @@ def main():
     parser.add_argument("--rate", type=int, default=240)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--java", default="-XX:TieredStopAtLevel=1")
+    parser.add_argument("--messages", choices=("direct", "event_bus"), default="direct")
     parser.add_argument("--only")
     parser.add_argument("--namespaces", action="store_true")
     parser.add_argument("--keep", action="store_true")

@@ -11,6 +11,7 @@
 #   bash src/it/cluster.sh                   ten faults of each kind
 #   bash src/it/cluster.sh --quick           one fault of each kind
 #   bash src/it/cluster.sh --only=kill,stop  only these kinds (KINDS in cluster_faults.py)
+#   bash src/it/cluster.sh --messages=event_bus  messages on the event bus of Vert.x (default: direct)
 #   bash src/it/cluster.sh --rate=100        requests per second (default: 240)
 #   bash src/it/cluster.sh --no-namespaces   all nodes on the loopback, with relays between them; also
 #                                            the fallback where network namespaces are not permitted

@@ -22,6 +22,7 @@ GAP_MS = 1000  # a process stopped for this long may be suspected
 SUSPICION = re.compile(r"(?:ControlServer - node (\w+)(?:~\w+)?: (?:silent|lost: .*)"
                        r"|EventLoopLinks - data link to (\w+)~\w+ from loop \d+: closed: (?:silent|not connected.*)"
                        r"|EventLoopLinks - data link from (\w+)~\w+, loop \d+: \S+: silent"
+                       r"|NodeBus - event bus to (\w+)~\w+: silent"
                        r"|ControlClient - controller unreachable: (silent for) .*)")
 GAP = re.compile(r"(?:blocked for|running again after) (\d+) ms")
 
@@ -42,8 +43,9 @@ def until(so, limit_s=LIMIT_S, every_s=0.1):
 class Node:
     """One node, with a configuration from `berth cluster init`."""
 
-    def __init__(self, jar, folder, name, java, net):
-        self.jar, self.folder, self.name, self.java, self.net = jar, folder, name, java, net
+    def __init__(self, jar, folder, name, options, net):
+        self.jar, self.folder, self.name, self.net = jar, folder, name, net
+        self.java, self.messages = options.java.split(), options.messages
         self.host = net.host(name)
         self.client_host = self.host if net.prefix(name) else f"127.0.1.{name[1:]}"
         self.config = folder / f"{name}.yaml"
@@ -51,7 +53,7 @@ class Node:
         self.http = int(re.search(r"http_options:.*?port: (\d+)", text, re.S).group(1))
         self.admin = int(re.search(r"admin:.*?port: (\d+)", text, re.S).group(1))
         self.ports = {name: int(port) for name, port
-                      in re.findall(r"(control|data|https|consensus): (\d+)", text)}
+                      in re.findall(r"(control|data|https|consensus|bus): (\d+)", text)}
         self.logs = []
         self.pids = []
         self.process = None
@@ -60,6 +62,7 @@ class Node:
         self.logs.append(self.folder / f"{self.name}-{len(self.logs) + 1}.log")
         command = [*self.net.prefix(self.name), "java", "-Xmx256m", "-XX:+UseSerialGC", *self.java,
                    "-jar", self.jar, "run", str(self.config), "--set", "berth.event_loops=2",
+                   "--set", f"berth.messages={self.messages}",
                    "--set", f"http_options.request_timeout_s={TIMEOUT_S}",
                    "--set", "berth.reservations.data_port=true",
                    "--set", f"berth.reservations.bearer_tokens=[{{name: trial, token: {TOKEN}}}]",
@@ -140,7 +143,7 @@ class Cluster:
         self.most = 0  # maximum of concurrent requests of one replica
         self.where = {}  # node by replica, of all replicas so far
         self.berth("cluster", "init", str(self.made), *(f"--host={n}={net.host(n)}" for n in NAMES), at=None)
-        self.nodes = [Node(self.jar, self.made, name, options.java.split(), net) for name in NAMES]
+        self.nodes = [Node(self.jar, self.made, name, options, net) for name in NAMES]
 
     def berth(self, *words, at=0):
         address = [] if at is None else [f"--address=127.0.0.1:{self.nodes[at].admin}"]
