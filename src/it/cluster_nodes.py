@@ -22,8 +22,8 @@ GAP_MS = 1000  # a process stopped for this long may be suspected
 SUSPICION = re.compile(r"(?:ControlServer - node (\w+)(?:~\w+)?: (?:silent|lost: .*)"
                        r"|EventLoopLinks - data link to (\w+)~\w+ from loop \d+: closed: (?:silent|not connected.*)"
                        r"|EventLoopLinks - data link from (\w+)~\w+, loop \d+: \S+: silent"
-                       r"|NodeBus - event bus to (\w+)~\w+: silent"
-                       r"|ControlClient - controller unreachable: (silent for) .*)")
+                       r"|ControlClient - controller unreachable: (silent for) .*"
+                       r"|NodeBus - event bus to (\w+)~\w+: silent)")
 GAP = re.compile(r"(?:blocked for|running again after) (\d+) ms")
 
 
@@ -256,7 +256,7 @@ applications:
             for line in lines:
                 match = SUSPICION.search(line)
                 if match and "its node runs another process" not in line:
-                    whom = "n1" if match[4] else match[1] or match[2] or match[3]
+                    whom = "n1" if match[4] else match[1] or match[2] or match[3] or match[5]
                     if whom not in gaps:
                         found.append((name, whom, line))
         return found
