@@ -1,0 +1,123 @@
+package dev.berth.cluster.bus;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The controller's table of the addresses on which applications have consumers, by process. The
+ * state log does not contain it: each node sends its addresses again after it reconnects. Confined
+ * to the control loop.
+ */
+public final class AddressRegistrations {
+  private static final class Registered {
+    final long registration;
+    long number; // of the last applied change
+    final Set<String> addresses = new LinkedHashSet<>();
+    @Nullable AddressChange published; // complete set as last published
+
+    Registered(long registration) {
+      this.registration = registration;
+    }
+
+    AddressChange whole(String node) {
+      return new AddressChange(node, number, true, List.copyOf(addresses), List.of());
+    }
+  }
+
+  private final Map<String, Registered> nodes = new HashMap<>(); // by bus name
+  private final Set<String> changed =
+      new LinkedHashSet<>(); // bus names, since the last publication
+  private long refused;
+
+  /** Admits a process. Addresses of an earlier registration of the process are removed. */
+  public void join(String node, long registration) {
+    Registered known = nodes.get(node);
+    if (known == null || known.registration != registration) {
+      nodes.put(node, new Registered(registration));
+      changed.add(node);
+    }
+  }
+
+  /** Removes a lost process, or one that left, with its addresses. */
+  public void remove(String node) {
+    if (nodes.remove(node) != null) {
+      changed.add(node);
+    }
+  }
+
+  /**
+   * Applies a change of a process.
+   *
+   * @param registration registration whose link carried the change
+   * @return false for a registration that is not the current one, or a repeated change
+   * @throws IllegalArgumentException when the process exceeds the maximum of addresses
+   */
+  public boolean apply(String node, long registration, AddressChange change) {
+    Registered known = nodes.get(node);
+    if (known == null
+        || known.registration != registration
+        || !change.node().equals(node)
+        || change.number() <= known.number) {
+      refused++;
+      return false;
+    }
+    if (change.whole()) {
+      known.addresses.clear();
+    }
+    change.removed().forEach(known.addresses::remove);
+    known.addresses.addAll(change.added());
+    if (known.addresses.size() > ApplicationAddresses.MAX_ADDRESSES) {
+      throw new IllegalArgumentException(
+          "addresses of %s: %d (expected: at most %d)"
+              .formatted(node, known.addresses.size(), ApplicationAddresses.MAX_ADDRESSES));
+    }
+    known.number = change.number();
+    changed.add(node);
+    return true;
+  }
+
+  /** Returns whether there are changes to publish. */
+  public boolean hasChanges() {
+    return !changed.isEmpty();
+  }
+
+  /** Returns the changes since the last publication, for all nodes. */
+  public List<AddressChange> publish() {
+    List<AddressChange> all = new ArrayList<>();
+    for (String node : changed) {
+      Registered now = nodes.get(node);
+      if (now == null) {
+        all.add(AddressChange.none(node));
+      } else {
+        AddressChange before = now.published;
+        AddressChange whole = now.whole(node);
+        all.add(before == null ? whole : whole.since(before));
+        now.published = whole;
+      }
+    }
+    changed.clear();
+    return all;
+  }
+
+  /** Returns all addresses as last published, for a node that has connected. */
+  public List<AddressChange> published() {
+    return nodes.values().stream().flatMap(each -> Stream.ofNullable(each.published)).toList();
+  }
+
+  /** Returns the number of addresses of a process. */
+  public int count(String node) {
+    Registered known = nodes.get(node);
+    return known == null ? 0 : known.addresses.size();
+  }
+
+  /** Returns the number of refused changes. */
+  public long refused() {
+    return refused;
+  }
+}
