@@ -3,14 +3,18 @@ package dev.berth.node;
 import static java.util.stream.Collectors.joining;
 
 import dev.berth.cluster.CertificateNames;
+import dev.berth.cluster.bus.ApplicationAddresses;
+import dev.berth.cluster.bus.ApplicationBus;
 import dev.berth.cluster.bus.BusCluster;
 import dev.berth.cluster.bus.BusRegistrations;
 import dev.berth.cluster.bus.ClusteredVertx;
+import dev.berth.cluster.bus.ReservedAddresses;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
+import dev.berth.config.MessageTransport;
 import dev.berth.config.MetricsOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.VertxMetrics;
@@ -40,6 +44,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
+import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.file.FileSystemOptions;
 import java.io.IOException;
 import java.time.Duration;
@@ -126,7 +131,11 @@ public final class BerthNode {
     this.bus =
         cluster == null || !cluster.opensBus()
             ? null
-            : new BusCluster(identity.node(), new BusRegistrations());
+            : new BusCluster(
+                identity.node(),
+                cluster.eventBus()
+                    ? new ApplicationAddresses(identity.node(), identity.nanoClock())
+                    : new BusRegistrations());
     this.vertx = newVertx();
     if (declared == null) {
       serve = null;
@@ -245,7 +254,15 @@ public final class BerthNode {
         cluster == null || bus == null
             ? builder.build()
             : ClusteredVertx.build(builder, options, cluster, bus);
-    vertx.eventBus().registerDefaultCodec(BusMessage.class, new BusMessageCodec());
+    EventBus events = vertx.eventBus();
+    events.registerDefaultCodec(BusMessage.class, new BusMessageCodec());
+    if (bus != null || config.get(InstanceOptions.MESSAGES) == MessageTransport.EVENT_BUS) {
+      meters.addCounter("berth_bus_sends_forged", ReservedAddresses.install(events)::refused);
+    }
+    ApplicationAddresses shared = bus == null ? null : bus.applications();
+    if (shared != null) {
+      meters.add(ApplicationBus.install(events, identity.node(), shared)::show);
+    }
     return vertx;
   }
 

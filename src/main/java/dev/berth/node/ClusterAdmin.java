@@ -61,8 +61,8 @@ record ClusterAdmin(
         status.nodes().stream().map(each -> shown(each, hosted)).toList());
   }
 
-  private static ClusterDetails.Node shown(NodeStatus status, Map<String, Integer> hosted) {
-    return ClusterMembershipClient.shown(
+  private ClusterDetails.Node shown(NodeStatus status, Map<String, Integer> hosted) {
+    return side.shown(
         status.member(),
         hosted.getOrDefault(status.member().node().busName(), 0),
         status.silentMillis(),

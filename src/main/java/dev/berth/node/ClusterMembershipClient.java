@@ -4,6 +4,8 @@ import static java.util.stream.Collectors.toSet;
 
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.AdminVerticle;
+import dev.berth.cluster.bus.AddressChange;
+import dev.berth.cluster.bus.ApplicationAddresses;
 import dev.berth.cluster.bus.BusCluster;
 import dev.berth.cluster.bus.NodeBus;
 import dev.berth.cluster.control.Connector;
@@ -37,6 +39,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.internal.VertxInternal;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.util.HashSet;
@@ -48,6 +51,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -80,6 +84,8 @@ final class ClusterMembershipClient implements LinkListener {
   final @Nullable BusCluster bus; // null: the event bus does not reach other nodes
   private final @Nullable NodeBus messages; // Berth's own messages on that bus
   private final long busSecret;
+  final @Nullable ApplicationAddresses addresses; // null: that of applications does not
+  private final AtomicBoolean reportsAddresses = new AtomicBoolean(); // a report is queued
   private volatile String ownMark = ""; // node part of tokens; empty until registration
   volatile MemberList members = MemberList.NONE; // written by the control loop
   private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timer ids by bus name
@@ -108,6 +114,10 @@ final class ClusterMembershipClient implements LinkListener {
     tls.renewClient(peers::update);
     this.bus = terms.bus();
     this.serving = loops.serving().stream().map(LoopVerticle::home).toList();
+    this.addresses = bus == null ? null : bus.applications();
+    if (addresses != null) {
+      addresses.onChange(() -> reportAddresses(addresses));
+    }
     this.links =
         new LinkBus(
             config, identity.node(), serving, terms.tls(), mailboxes, this, identity.nanoClock());
@@ -263,6 +273,42 @@ final class ClusterMembershipClient implements LinkListener {
         .allMatch(each -> each.node().busName().equals(identity.node()));
   }
 
+  // --- addresses of the applications' consumers ---
+
+  /** Adds the own addresses to an inventory. */
+  JsonObject withAddresses(JsonObject inventory) {
+    return addresses == null
+        ? inventory
+        : inventory.put(AddressChange.MEMBER, AddressChange.encode(List.of(addresses.inventory())));
+  }
+
+  /** Reports changed addresses to the controller. Thread-safe. */
+  private void reportAddresses(ApplicationAddresses own) {
+    if (!reportsAddresses.compareAndSet(false, true)) {
+      return;
+    }
+    control.execute(
+        () -> {
+          reportsAddresses.set(false);
+          ControlClient joined = client;
+          List<AddressChange> changes = joined == null ? List.of() : own.changes();
+          if (joined != null && !changes.isEmpty()) { // else the inventory contains them
+            joined.event(AddressChange.message(changes).toBuffer());
+          }
+          long limit = TimeUnit.NANOSECONDS.toMillis(ApplicationAddresses.CONFIRM_NANOS);
+          control.home().setTimer(limit + 1, passed -> own.expire());
+        });
+  }
+
+  /** Applies a message of the controller if it contains addresses; returns whether it does. */
+  boolean onAddresses(JsonObject message) {
+    JsonArray changes = message.getJsonArray(AddressChange.MEMBER);
+    if (changes != null && addresses != null) {
+      addresses.apply(AddressChange.decode(changes));
+    }
+    return changes != null;
+  }
+
   // --- members ---
 
   /** Handles the welcome: this process is a registered node now. */
@@ -333,6 +379,9 @@ final class ClusterMembershipClient implements LinkListener {
     if (bus != null && messages != null) {
       messages.remove(name);
       bus.peers.remove(name);
+    }
+    if (addresses != null) {
+      addresses.removeNode(name);
     }
     leaving.remove(name);
     reachable(name);
@@ -451,7 +500,7 @@ final class ClusterMembershipClient implements LinkListener {
   /**
    * Returns a node's details for operators; null stands for a number that this node does not know.
    */
-  static ClusterDetails.Node shown(
+  ClusterDetails.Node shown(
       Member member,
       @Nullable Integer replicas,
       @Nullable Long silentMs,
@@ -469,6 +518,7 @@ final class ClusterMembershipClient implements LinkListener {
         member.state().name(),
         member.registration(),
         replicas,
+        addresses == null ? null : addresses.count(node.busName()),
         silentMs,
         pausedMs,
         unreachableFrom);

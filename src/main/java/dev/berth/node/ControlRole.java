@@ -2,6 +2,8 @@ package dev.berth.node;
 
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.ClusterRoutes;
+import dev.berth.cluster.bus.AddressChange;
+import dev.berth.cluster.bus.AddressRegistrations;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlServer;
 import dev.berth.cluster.control.RegistrationStore;
@@ -74,6 +76,12 @@ final class ControlRole extends LocalController
   /** Interval of the attempts to fetch jars that this node lost from other nodes. */
   private static final Duration RESTORE = Duration.ofSeconds(2);
 
+  /** Interval of the publications of applications' addresses, in milliseconds. */
+  private static final long PUBLISH_MS = 100;
+
+  /** Maximum number of nodes in one publication: a link has a limit of unsent bytes. */
+  private static final int MAX_PUBLISHED = 20;
+
   private final ClusterMembershipClient side;
   private final LinkServer controlLinks;
   private final ControlServer server;
@@ -81,6 +89,8 @@ final class ControlRole extends LocalController
   private Future<Void> restoring = Future.succeededFuture(); // last attempt to fetch lost jars
   private long restores = -1; // timer id
   private boolean standsBy;
+  private final AddressRegistrations addresses = new AddressRegistrations();
+  private boolean publishes; // a publication is due
   private final Set<String> told = new HashSet<>(); // bus names of nodes with all standing commands
 
   ControlRole(ControllerRoleParts parts, ClusterMembershipClient side) {
@@ -204,6 +214,7 @@ final class ControlRole extends LocalController
 
   @Override
   public void onNodeJoined(Member member, boolean fresh) {
+    addresses.join(member.node().busName(), member.registration());
     if (isHere(member.node().busName())) {
       return; // the controller knew this node from its start
     }
@@ -217,10 +228,13 @@ final class ControlRole extends LocalController
   @Override
   public void onInventory(Member member, Buffer inventory) {
     String node = member.node().busName();
+    JsonObject json = new JsonObject(inventory);
+    onAddresses(member, json);
+    sendAddresses(member.node().name(), List.copyOf(addresses.nodes()));
     if (isHere(node)) {
       return; // the controller receives the local inventory directly
     }
-    ControllerEvent event = JsonForm.EVENTS.decode(new JsonObject(inventory));
+    ControllerEvent event = JsonForm.EVENTS.decode(json);
     if (!(event instanceof Inventory of) || !of.node().equals(node)) {
       throw new IllegalArgumentException("no inventory of " + node);
     }
@@ -244,10 +258,53 @@ final class ControlRole extends LocalController
     JsonObject json = new JsonObject(event);
     if (json.equals(ClusterMembershipClient.EMPTIED)) {
       server.onNodeDrained(member.node().name());
-    } else if (JsonForm.EVENTS.decode(json) instanceof OfReplica of) {
+    } else if (!onAddresses(member, json)) {
+      onReplicaEvent(json);
+    }
+  }
+
+  private void onReplicaEvent(JsonObject json) {
+    if (JsonForm.EVENTS.decode(json) instanceof OfReplica of) {
       tell(of);
     } else {
       throw new IllegalArgumentException(json + " (expected: of a replica)");
+    }
+  }
+
+  // --- addresses of the applications' consumers ---
+
+  /** Applies a message of a node if it contains addresses; returns whether it does. */
+  private boolean onAddresses(Member of, JsonObject message) {
+    JsonArray changes = message.getJsonArray(AddressChange.MEMBER);
+    if (changes != null) {
+      AddressChange.decode(changes)
+          .forEach(each -> addresses.apply(of.node().busName(), of.registration(), each));
+      publishSoon();
+    }
+    return changes != null;
+  }
+
+  private void publishSoon() {
+    if (!publishes && addresses.hasChanges()) {
+      publishes = true;
+      control.home().setTimer(PUBLISH_MS, passed -> publish());
+    }
+  }
+
+  private void publish() {
+    publishes = false;
+    Buffer message = AddressChange.message(addresses.publish(MAX_PUBLISHED)).toBuffer();
+    side.members.list().forEach(each -> server.command(each.node().name(), message));
+    publishSoon();
+  }
+
+  /** Sends the addresses of the given processes to a node that has connected, in steps. */
+  private void sendAddresses(String to, List<String> of) {
+    List<String> now = of.subList(0, Math.min(MAX_PUBLISHED, of.size()));
+    server.command(to, AddressChange.message(addresses.published(now)).toBuffer());
+    if (now.size() < of.size()) {
+      List<String> rest = of.subList(now.size(), of.size());
+      control.home().setTimer(PUBLISH_MS, passed -> sendAddresses(to, rest));
     }
   }
 
@@ -272,6 +329,8 @@ final class ControlRole extends LocalController
     } else if (news instanceof NodeRemoved gone) {
       String node = gone.who().busName();
       told.remove(node);
+      addresses.remove(node);
+      publishSoon();
       tell(gone instanceof RemovedAsLost ? new NodeLost(node) : new NodeLeft(node));
     } else if (news instanceof StandBy it) {
       standsBy = true;
@@ -429,7 +488,12 @@ final class ControlRole extends LocalController
 
     @Override
     public Buffer inventory() {
-      return Buffer.buffer();
+      return side.withAddresses(new JsonObject()).toBuffer();
+    }
+
+    @Override
+    public void onCommand(Buffer payload) {
+      side.onAddresses(new JsonObject(payload));
     }
 
     @Override

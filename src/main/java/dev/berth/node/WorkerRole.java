@@ -139,7 +139,7 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
 
   @Override
   public Buffer inventory() {
-    return JsonForm.EVENTS.encode(host.inventory()).toBuffer();
+    return side.withAddresses(JsonForm.EVENTS.encode(host.inventory())).toBuffer();
   }
 
   @Override
@@ -204,7 +204,7 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
   /** Returns the last known state of a node; the controller's node counts as suspected. */
   private ClusterDetails.Node lastKnown(Member member) {
     NodeInfo node = member.node();
-    return ClusterMembershipClient.shown(
+    return side.shown(
         isController(node)
             ? new Member(node, member.registration(), MemberState.SUSPECTED)
             : member,
@@ -266,6 +266,9 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
     JsonObject json = new JsonObject(payload);
     if (json.getValue(ControlRole.DECLARED) instanceof JsonArray declared) {
       declared(declared);
+      return;
+    }
+    if (side.onAddresses(json)) {
       return;
     }
     Command command = JsonForm.COMMANDS.decode(json);

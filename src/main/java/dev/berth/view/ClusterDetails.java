@@ -46,6 +46,8 @@ public record ClusterDetails(
    *     state that takes precedence
    * @param registration of its process
    * @param replicas number of replicas assigned or running; null if known only to the controller
+   * @param busAddresses number of event bus addresses of its applications' consumers; null if the
+   *     reporting node does not know them
    * @param silentMs milliseconds since the last message from the node; null if known only to the
    *     controller
    * @param pausedMs length of its last pause in milliseconds, 0 for none; null if known only to the
@@ -63,6 +65,7 @@ public record ClusterDetails(
       String state,
       long registration,
       @Nullable Integer replicas,
+      @Nullable Integer busAddresses,
       @Nullable Long silentMs,
       @Nullable Long pausedMs,
       List<String> unreachableFrom) {}

@@ -34,6 +34,7 @@ class ClusterRoutesTest {
               "ALIVE",
               4,
               2,
+              5,
               0L,
               0L,
               List.of("w2"));
@@ -82,6 +83,7 @@ class ClusterRoutesTest {
     JsonObject node = cluster.getJsonArray("nodes").getJsonObject(0);
     assertThat(node.getString("state")).isEqualTo("ALIVE");
     assertThat(node.getLong("registration")).isEqualTo(4);
+    assertThat(node.getInteger("bus_addresses")).isEqualTo(5);
     assertThat(node.getJsonArray("unreachable_from")).containsExactly("w2");
     assertThat(node.getValue("zone")).isNull();
   }

@@ -3,6 +3,7 @@ package dev.berth.cluster.bus;
 import dev.berth.protocol.json.RecordReader;
 import dev.berth.protocol.json.RecordWriter;
 import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -38,6 +39,11 @@ public record AddressChange(
   private static List<String> without(List<String> all, List<String> others) {
     Set<String> not = Set.copyOf(others);
     return all.stream().filter(each -> !not.contains(each)).toList();
+  }
+
+  /** Returns the message of the control link that contains changes. */
+  public static JsonObject message(List<AddressChange> changes) {
+    return new JsonObject().put(MEMBER, encode(changes));
   }
 
   /** Returns the JSON form of changes. */

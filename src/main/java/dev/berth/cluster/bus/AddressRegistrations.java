@@ -1,6 +1,7 @@
 package dev.berth.cluster.bus;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -87,10 +88,20 @@ public final class AddressRegistrations {
     return !changed.isEmpty();
   }
 
-  /** Returns the changes since the last publication, for all nodes. */
-  public List<AddressChange> publish() {
+  /** Returns the bus names of all processes. */
+  public Set<String> nodes() {
+    return nodes.keySet();
+  }
+
+  /**
+   * Returns the changes since the last publication, for all nodes.
+   *
+   * @param most maximum number of processes; the others come first next time
+   */
+  public List<AddressChange> publish(int most) {
     List<AddressChange> all = new ArrayList<>();
-    for (String node : changed) {
+    for (String node : changed.stream().limit(most).toList()) {
+      changed.remove(node);
       Registered now = nodes.get(node);
       if (now == null) {
         all.add(AddressChange.none(node));
@@ -101,13 +112,15 @@ public final class AddressRegistrations {
         now.published = whole;
       }
     }
-    changed.clear();
     return all;
   }
 
-  /** Returns all addresses as last published, for a node that has connected. */
-  public List<AddressChange> published() {
-    return nodes.values().stream().flatMap(each -> Stream.ofNullable(each.published)).toList();
+  /** Returns the last published addresses of some processes, for a node that has connected. */
+  public List<AddressChange> published(Collection<String> names) {
+    return names.stream()
+        .flatMap(each -> Stream.ofNullable(nodes.get(each)))
+        .flatMap(each -> Stream.ofNullable(each.published))
+        .toList();
   }
 
   /** Returns the number of addresses of a process. */

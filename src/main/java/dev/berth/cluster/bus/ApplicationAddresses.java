@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * A node's view of the addresses on which applications have consumers: its own, which it reports to
  * the controller, and those of other nodes, as last published. Thread-safe.
  */
-public final class ApplicationAddresses {
+public final class ApplicationAddresses extends BusRegistrations {
   /** Maximum number of addresses with consumers on one node. */
   public static final int MAX_ADDRESSES = 1_000;
 
@@ -33,7 +33,7 @@ public final class ApplicationAddresses {
 
   private final String node;
   private final LongSupplier nanoClock;
-  private final Runnable changed;
+  private volatile Runnable changed = () -> {};
   private final Map<String, Set<Long>> here =
       new ConcurrentHashMap<>(); // all consumers, by address
   private final Map<String, List<String>> elsewhere = new ConcurrentHashMap<>(); // nodes by address
@@ -48,13 +48,16 @@ public final class ApplicationAddresses {
 
   /**
    * @param node bus name of this process
-   * @param changed called after a change of the own addresses, on any thread
    */
-  public ApplicationAddresses(String node, LongSupplier nanoClock, Runnable changed) {
+  public ApplicationAddresses(String node, LongSupplier nanoClock) {
     this.node = node;
     this.nanoClock = nanoClock;
-    this.changed = changed;
     this.reported = AddressChange.none(node);
+  }
+
+  /** Sets the listener of changes of the own addresses, which any thread calls. */
+  public void onChange(Runnable listener) {
+    changed = listener;
   }
 
   // --- own consumers ---
@@ -64,6 +67,7 @@ public final class ApplicationAddresses {
    *
    * @param done completes when the controller knows the address
    */
+  @Override
   public void add(String address, RegistrationInfo consumer, Completable<Void> done) {
     String refused = null;
     boolean known = consumer.localOnly();
@@ -102,8 +106,8 @@ public final class ApplicationAddresses {
             .formatted(address, MAX_ADDRESSES);
   }
 
-  /** Removes a consumer. */
-  public void remove(String address, RegistrationInfo consumer) {
+  @Override
+  public void remove(String address, RegistrationInfo consumer, Completable<Void> done) {
     boolean last;
     synchronized (this) {
       removeFrom(here, address, consumer.seq());
@@ -112,6 +116,7 @@ public final class ApplicationAddresses {
     if (last) {
       changed.run();
     }
+    done.succeed();
   }
 
   /** Returns whether the last consumer of the address was removed. */

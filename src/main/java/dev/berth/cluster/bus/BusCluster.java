@@ -47,6 +47,11 @@ public final class BusCluster implements ClusterManager {
     return getNodeInfo().port();
   }
 
+  /** Returns the addresses of the applications; null if their consumers receive no other node's. */
+  public @Nullable ApplicationAddresses applications() {
+    return registrations instanceof ApplicationAddresses shared ? shared : null;
+  }
+
   // --- nodes ---
 
   @Override

@@ -48,7 +48,7 @@ class AddressRegistrationsTest {
 
     Node(String name) {
       this.name = name;
-      this.addresses = new ApplicationAddresses(name, () -> now, () -> {});
+      this.addresses = new ApplicationAddresses(name, () -> now);
     }
 
     Set<String> wanted() {
@@ -115,7 +115,7 @@ class AddressRegistrationsTest {
       if (!numbers.isEmpty()) {
         long number = numbers.get(random.nextInt(numbers.size()));
         String address = node.consumers.remove(number);
-        node.addresses.remove(address, consumer(node.name, number, false));
+        node.addresses.remove(address, consumer(node.name, number, false), Promise.promise());
       }
     }
 
@@ -134,7 +134,7 @@ class AddressRegistrationsTest {
               assertThat(registration).as("no late change").isEqualTo(node.registration);
               sent.added().forEach(each -> applied.add(node.name + " " + each));
               if (sent.whole()) {
-                node.down.add(crossed(controller.published()));
+                node.down.add(crossed(controller.published(controller.nodes())));
               }
             }
           });
@@ -148,7 +148,7 @@ class AddressRegistrationsTest {
     }
 
     void publish() {
-      List<AddressChange> changes = crossed(controller.publish());
+      List<AddressChange> changes = crossed(controller.publish(1 + random.nextInt(4)));
       nodes.values().stream()
           .filter(each -> each.connected)
           .forEach(each -> each.down.add(changes));
@@ -207,7 +207,9 @@ class AddressRegistrationsTest {
       nodes.values().stream().filter(each -> !each.lost).forEach(this::connect);
       nodes.values().forEach(this::report);
       nodes.values().forEach(each -> deliverAll(each.up, each));
-      publish();
+      while (controller.hasChanges()) {
+        publish();
+      }
       nodes.values().forEach(each -> each.down.forEach(each.addresses::apply));
       nodes.values().forEach(each -> each.down.clear());
       List<String> gone = nodes.values().stream().filter(n -> n.lost).map(n -> n.name).toList();
@@ -282,12 +284,12 @@ class AddressRegistrationsTest {
     controller.join("n1~0", 7);
     assertThat(controller.apply("n1~0", 7, some)).isTrue();
     assertThat(controller.apply("n1~0", 7, some)).as("a repeated change").isFalse();
-    controller.publish();
+    controller.publish(3);
 
     controller.remove("n1~0");
     AddressChange later = new AddressChange("n1~0", 2, false, List.of("prices"), List.of());
     assertThat(controller.apply("n1~0", 7, later)).as("late").isFalse();
-    assertThat(controller.publish()).containsExactly(AddressChange.none("n1~0"));
+    assertThat(controller.publish(3)).containsExactly(AddressChange.none("n1~0"));
     controller.join("n1~0", 8);
     assertThat(controller.apply("n1~0", 7, later)).as("of an earlier registration").isFalse();
     assertThat(controller.count("n1~0")).isZero();
@@ -296,7 +298,7 @@ class AddressRegistrationsTest {
 
   @Test
   void moreAddressesThanTheMaximumAreRefused() {
-    ApplicationAddresses addresses = new ApplicationAddresses("n1~0", () -> now, () -> {});
+    ApplicationAddresses addresses = new ApplicationAddresses("n1~0", () -> now);
     int most = ApplicationAddresses.MAX_ADDRESSES;
     for (int i = 0; i < most; i++) {
       addresses.add("a" + i, consumer("n1~0", i, false), (done, failed) -> {});
@@ -316,10 +318,10 @@ class AddressRegistrationsTest {
         .hasMessage("address: 257 characters (expected: at most 256 in a cluster)");
     assertThat(addresses.inventory().added()).hasSize(most);
 
-    addresses.remove("more", consumer("n1~0", most, false));
-    addresses.remove("a7", consumer("n1~0", 7, false));
+    addresses.remove("more", consumer("n1~0", most, false), Promise.promise());
+    addresses.remove("a7", consumer("n1~0", 7, false), Promise.promise());
     assertThat(addresses.changes()).as("another consumer remains").isEmpty();
-    addresses.remove("a7", consumer("n1~0", most + 1, false));
+    addresses.remove("a7", consumer("n1~0", most + 1, false), Promise.promise());
     assertThat(addresses.changes().get(0).removed()).containsExactly("a7");
 
     AddressRegistrations controller = new AddressRegistrations();
@@ -335,7 +337,7 @@ class AddressRegistrationsTest {
 
   @Test
   void registrationFailsWithoutAControllerAndIsReportedToTheNextOne() {
-    ApplicationAddresses addresses = new ApplicationAddresses("n1~0", () -> now, () -> {});
+    ApplicationAddresses addresses = new ApplicationAddresses("n1~0", () -> now);
     Promise<Void> done = Promise.promise();
     addresses.add("orders", consumer("n1~0", 1, false), done);
     assertThat(addresses.changes()).hasSize(1);
