@@ -1,5 +1,6 @@
 package dev.berth.api;
 
+import io.vertx.core.eventbus.EventBus;
 import java.util.Map;
 
 /** The runtime's view of one replica, passed to the factory of its handler. */
@@ -27,6 +28,18 @@ public interface ReplicaContext {
    * @throws IllegalArgumentException when the application has no such deployment
    */
   DeploymentHandle handle(String deployment);
+
+  /**
+   * Returns the event bus of Vert.x, which reaches other nodes with {@code
+   * berth.cluster.event_bus}. Its consumers run on the event loop of this replica, also those that
+   * a hook creates. Berth removes remaining consumers, codecs and interceptors when it closes the
+   * build.
+   *
+   * @throws UnsupportedOperationException in the test kit, which has no event loops
+   */
+  default EventBus eventBus() {
+    throw new UnsupportedOperationException("event bus: none (expected: an instance)");
+  }
 
   /** Returns the meters of user code, labelled with this replica. */
   ReplicaMeters meters();

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * {@code Future} would be a different class from the replica's. The shared packages are those of
  * the JDK, {@code dev.berth.api}, Vert.x with its Netty, and SLF4J. A class of these packages that
  * Berth lacks, such as one of another module of Vert.x, is loaded from the jars. A class that the
- * jars lack is loaded from Berth.
+ * jars lack is loaded from Berth, except the classes of Berth's messages.
  */
 final class ApplicationClassLoader extends URLClassLoader {
   /** Prefix of the name of each loader; the name of its application follows. */
@@ -41,6 +41,9 @@ final class ApplicationClassLoader extends URLClassLoader {
           "io.vertx.",
           "io.netty.",
           "org.slf4j.");
+
+  /** Packages of Berth's messages, which applications must not create. */
+  private static final List<String> HIDDEN = List.of("dev.berth.protocol.", "dev.berth.cluster.");
 
   static {
     registerAsParallelCapable();
@@ -71,6 +74,9 @@ final class ApplicationClassLoader extends URLClassLoader {
       Class<?> found = findLoadedClass(name);
       if (found == null) {
         found = findOwn(name);
+      }
+      if (found == null && HIDDEN.stream().anyMatch(name::startsWith)) {
+        throw new ClassNotFoundException(name + ": hidden from applications");
       }
       if (found == null) {
         return super.loadClass(name, resolve);

@@ -180,7 +180,11 @@ final class InstanceRuntime {
 
   private void onCodeClosed(LoadedApplication code, NodeRole role) {
     deployments.forgetUnwanted(code);
-    retained.onBuildClosed(code.name(), code.classLoader());
+    ClassLoader loader = code.classLoader();
+    if (loader != null) {
+      EventBusCleanup.remove(on.vertx().eventBus(), loader);
+    }
+    retained.onBuildClosed(code.name(), loader);
     if (builds.names().stream().noneMatch(each -> each.startsWith(code.name() + "/"))) {
       on.loops.forget(code.name());
     }

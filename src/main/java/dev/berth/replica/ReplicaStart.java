@@ -7,10 +7,12 @@ import dev.berth.api.ReplicaContext;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.api.ReplicaMeters;
 import dev.berth.protocol.port.InstanceDependencies;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.replica.hooks.HookThreads.HookKind;
 import dev.berth.replica.hooks.InterruptibleCall;
 import dev.berth.replica.threads.HandlerThreads;
 import io.vertx.core.Promise;
+import io.vertx.core.eventbus.EventBus;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -166,7 +168,8 @@ final class ReplicaStart {
                         spec.userConfig(),
                         spec.maxOngoing(),
                         replica.meters(),
-                        handles)),
+                        handles,
+                        seat.loop().ports.loop())),
             "factory: null (expected: a handler)");
     replica.hooks.add(handler);
     Map<String, HandlerInvoker> methods = new HashMap<>();
@@ -268,8 +271,14 @@ final class ReplicaStart {
       Map<String, Object> userConfig,
       int maxOngoingRequests,
       ReplicaMeters meters,
-      HandleCache handles)
+      HandleCache handles,
+      LoopExecutor loop)
       implements ReplicaContext {
+    @Override
+    public EventBus eventBus() {
+      return loop.eventBus(deployment.application());
+    }
+
     @Override
     public DeploymentHandle handle(String deployment) {
       return handles.of(deployment);

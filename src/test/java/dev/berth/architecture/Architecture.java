@@ -186,7 +186,8 @@ final class Architecture {
                             "io.vertx.core.Promise",
                             "io.vertx.core.Handler",
                             "io.vertx.core.Completable",
-                            "io.vertx.core.AsyncResult"))));
+                            "io.vertx.core.AsyncResult",
+                            "io.vertx.core.eventbus.EventBus"))));
   }
 
   /** Decisions are plain classes; the shells that wire them to Vert.x are named for it. */
@@ -206,9 +207,15 @@ final class Architecture {
         .dependOnClassesThat(
             namedAnyOf("io.vertx.core.Vertx", "io.vertx.core.internal.VertxInternal")
                 .or(
-                    // A message codec is a pure function that the bus calls.
+                    // A message codec is a pure function that the bus calls; the bus itself is
+                    // passed
+                    // on to applications.
                     resideInAPackage("io.vertx.core.eventbus..")
-                        .and(not(namedAnyOf("io.vertx.core.eventbus.MessageCodec")))));
+                        .and(
+                            not(
+                                namedAnyOf(
+                                    "io.vertx.core.eventbus.EventBus",
+                                    "io.vertx.core.eventbus.MessageCodec")))));
   }
 
   /** Neither they nor who names them is in {@code berth.jar}: the engine is found by its port. */

@@ -11,9 +11,13 @@ import io.vertx.core.Deployable;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.VerticleBase;
+import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.impl.VertxThread;
 import io.vertx.core.internal.ContextInternal;
 import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -167,6 +171,36 @@ public final class LoopVerticle extends VerticleBase implements LoopExecutor {
     if (workers != null) {
       workers.forget(application);
     }
+  }
+
+  /**
+   * Returns an event bus whose calls from threads without a context, such as those of hooks, use
+   * the application's context on this loop.
+   */
+  @Override
+  public EventBus eventBus(String application) {
+    EventBus bus = home().owner().eventBus();
+    ContextInternal context = of(application);
+    return (EventBus)
+        Proxy.newProxyInstance(
+            EventBus.class.getClassLoader(),
+            new Class<?>[] {EventBus.class},
+            (proxy, method, arguments) -> {
+              boolean begins = Vertx.currentContext() == null;
+              if (begins) {
+                context.beginDispatch();
+              }
+              try {
+                Object result = method.invoke(bus, arguments);
+                return result == bus ? proxy : result;
+              } catch (InvocationTargetException thrown) {
+                throw thrown.getCause();
+              } finally {
+                if (begins) {
+                  context.endDispatch(null);
+                }
+              }
+            });
   }
 
   /** Returns the dependencies of the loop's routers and replicas. */

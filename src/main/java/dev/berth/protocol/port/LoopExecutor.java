@@ -1,6 +1,7 @@
 package dev.berth.protocol.port;
 
 import dev.berth.api.RequestContext;
+import io.vertx.core.eventbus.EventBus;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +38,11 @@ public interface LoopExecutor extends Executor {
 
   /** Ends a turn, and runs its messages. Called on the loop. */
   default void endTurn() {}
+
+  /** Returns the event bus for an application, whose consumers run on the loop. */
+  default EventBus eventBus(String application) {
+    throw new UnsupportedOperationException("event bus: none (expected: a loop of Vert.x)");
+  }
 
   /** Returns whether the caller runs on the loop. */
   boolean isHere();
