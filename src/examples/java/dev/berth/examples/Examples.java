@@ -74,6 +74,16 @@ public final class Examples {
             }));
   }
 
+  /**
+   * {@code dev.berth.examples.Examples:cache}: a cache on each node, whose entries a message on the
+   * event bus removes.
+   */
+  public static Application cache() {
+    return Application.of(
+        Deployment.of("cache", CachingHandler::new).withMaxOngoingRequests(100),
+        Deployment.of("prices", replica -> new PricesHandler()).withMaxOngoingRequests(100));
+  }
+
   /** Returns a deployment of three replicas that respond with their ids. */
   private static Deployment named() {
     return Deployment.async(

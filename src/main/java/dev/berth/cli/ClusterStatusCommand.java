@@ -53,7 +53,7 @@ final class ClusterStatusCommand extends AdminCommand {
     Table table =
         new Table(
             "node|role|zone|labels|host"
-                + (bus ? "|bus port" : "")
+                + (bus ? "|bus port|bus addresses" : "")
                 + "|state|replicas|not reached from");
     nodes.forEach(each -> row(each, bus, table));
     show(json, cluster, () -> Stream.concat(head(cluster), table.lines().stream()).toList());
@@ -112,6 +112,7 @@ final class ClusterStatusCommand extends AdminCommand {
     cells.add(node.getValue("host"));
     if (showsBus) {
       cells.add(Objects.requireNonNullElse(busPort(node), "-"));
+      cells.add(Objects.requireNonNullElse(node.getValue("bus_addresses"), "-"));
     }
     cells.add(node.getValue("state"));
     cells.add(Objects.requireNonNullElse(node.getValue("replicas"), "?"));

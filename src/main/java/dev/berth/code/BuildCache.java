@@ -103,6 +103,7 @@ public final class BuildCache {
   private final List<PendingLoad> reading = new ArrayList<>(); // requested
   private final Map<String, Promise<CachedBuild>> obtaining = new HashMap<>(); // by name
   private boolean closed;
+  private Consumer<LoadedApplication> onIdle = code -> {};
 
   /**
    * Creates an empty cache.
@@ -263,6 +264,11 @@ public final class BuildCache {
 
   // --- use ---
 
+  /** Sets the listener of builds without a replica here, which may get one again. */
+  public void onIdle(Consumer<LoadedApplication> listener) {
+    onIdle = listener;
+  }
+
   public void discard(DiscardBuild command) {
     assert control.isHere();
     CachedBuild found = held.get(name(command.application(), command.build()));
@@ -379,6 +385,9 @@ public final class BuildCache {
 
   private void releaseUse(CachedBuild used) {
     used.users--;
+    if (used.users <= 0) {
+      onIdle.accept(used.code);
+    }
     closeIfUnused(used);
   }
 

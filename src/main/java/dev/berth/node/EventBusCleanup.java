@@ -1,5 +1,8 @@
 package dev.berth.node;
 
+import static dev.berth.cluster.bus.ReservedAddresses.read;
+
+import dev.berth.cluster.bus.ReservedAddresses;
 import io.vertx.core.Handler;
 import io.vertx.core.eventbus.DeliveryContext;
 import io.vertx.core.eventbus.EventBus;
@@ -7,10 +10,10 @@ import io.vertx.core.eventbus.MessageCodec;
 import io.vertx.core.eventbus.impl.CodecManager;
 import io.vertx.core.eventbus.impl.EventBusImpl;
 import io.vertx.core.eventbus.impl.HandlerHolder;
-import io.vertx.core.eventbus.impl.MessageConsumerImpl;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,31 +33,45 @@ final class EventBusCleanup {
     this.closed = closed;
   }
 
-  /** Removes everything that a class of the loader, or a lambda in one, was registered for. */
-  static void remove(EventBus bus, ClassLoader closed) {
-    EventBusCleanup made = new EventBusCleanup(bus, closed);
-    try {
-      made.removeConsumers();
-      made.removeInterceptors();
-      made.removeCodecs();
-    } catch (ReflectiveOperationException | RuntimeException other) { // another Vert.x
-      LOG.warn("event bus: consumers of {} may remain", closed.getName(), other);
+  /** Removes everything that code of a closed class loader registered; null for Berth's loader. */
+  static void remove(EventBus bus, @Nullable ClassLoader closed) {
+    run(
+        bus,
+        closed,
+        made -> {
+          made.removeConsumers();
+          made.removeInterceptors();
+          made.removeCodecs();
+        });
+  }
+
+  /** Removes the consumers of a class loader that no replica uses. */
+  static void removeConsumers(EventBus bus, @Nullable ClassLoader unused) {
+    run(bus, unused, EventBusCleanup::removeConsumers);
+  }
+
+  private static void run(
+      EventBus bus, @Nullable ClassLoader of, Consumer<EventBusCleanup> removal) {
+    if (of != null) {
+      try {
+        removal.accept(new EventBusCleanup(bus, of));
+      } catch (RuntimeException other) { // another Vert.x
+        LOG.warn("event bus: consumers of {} may remain", of.getName(), other);
+      }
     }
   }
 
-  private void removeConsumers() throws ReflectiveOperationException {
-    Map<String, Iterable<HandlerHolder<?>>> all = read(EventBusImpl.class, bus, "handlerMap");
-    for (Iterable<HandlerHolder<?>> ofAddress : all.values()) {
+  private void removeConsumers() {
+    for (Iterable<HandlerHolder<?>> ofAddress : ReservedAddresses.consumers(bus).values()) {
       for (HandlerHolder<?> each : ofAddress) {
-        if (each.getHandler() instanceof MessageConsumerImpl<?> consumer
-            && isOfClosed(consumer.getHandler())) {
-          consumer.unregister();
+        if (isOfClosed(ReservedAddresses.handlerOf(each))) {
+          each.getHandler().unregister();
         }
       }
     }
   }
 
-  private void removeInterceptors() throws ReflectiveOperationException {
+  private void removeInterceptors() {
     Handler<DeliveryContext<Object>>[] all = read(EventBusImpl.class, bus, "outboundInterceptors");
     for (Handler<DeliveryContext<Object>> each : all) {
       if (isOfClosed(each)) {
@@ -69,7 +86,7 @@ final class EventBusCleanup {
     }
   }
 
-  private void removeCodecs() throws ReflectiveOperationException {
+  private void removeCodecs() {
     CodecManager codecs = read(EventBusImpl.class, bus, "codecManager");
     Map<Class<?>, MessageCodec<?, ?>> byClass = read(CodecManager.class, codecs, "defaultCodecMap");
     byClass.forEach(
@@ -86,14 +103,6 @@ final class EventBusCleanup {
     if (isOfClosed(read(CodecManager.class, codecs, "codecSelector"))) {
       bus.codecSelector(body -> null);
     }
-  }
-
-  @SuppressWarnings("unchecked")
-  private static <T> T read(Class<?> type, Object of, String field)
-      throws ReflectiveOperationException {
-    Field found = type.getDeclaredField(field);
-    found.setAccessible(true);
-    return (T) found.get(of);
   }
 
   /** Returns whether the object, or one that it refers to, has a class of the closed loader. */

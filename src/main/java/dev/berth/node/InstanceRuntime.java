@@ -101,6 +101,8 @@ final class InstanceRuntime {
                 MIN_REMEMBERED_NANOS, on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos()));
     builds =
         new BuildCache(on.threads, control, role, role::tell, code -> onCodeClosed(code, role));
+    builds.onIdle(
+        code -> EventBusCleanup.removeConsumers(on.vertx().eventBus(), code.classLoader()));
     deployments =
         new InstanceRouters(
             requests.routers,
@@ -180,11 +182,8 @@ final class InstanceRuntime {
 
   private void onCodeClosed(LoadedApplication code, NodeRole role) {
     deployments.forgetUnwanted(code);
-    ClassLoader loader = code.classLoader();
-    if (loader != null) {
-      EventBusCleanup.remove(on.vertx().eventBus(), loader);
-    }
-    retained.onBuildClosed(code.name(), loader);
+    EventBusCleanup.remove(on.vertx().eventBus(), code.classLoader());
+    retained.onBuildClosed(code.name(), code.classLoader());
     if (builds.names().stream().noneMatch(each -> each.startsWith(code.name() + "/"))) {
       on.loops.forget(code.name());
     }

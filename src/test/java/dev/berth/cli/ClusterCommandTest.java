@@ -48,14 +48,15 @@ class ClusterCommandTest {
 
   @Test
   void statusShowsTheBusPortOfEachNodeIfAnyHasOne() {
-    String bus = "\"ports\": {\"data\": 7422, \"bus\": 7421}, \"host\": \"10.0.0.1\"";
+    String bus =
+        "\"ports\": {\"data\": 7422, \"bus\": 7421}, \"bus_addresses\": 12, \"host\": \"10.0.0.1\"";
     instance.answer("GET " + PATH, 200, cluster(1).replace("\"host\": \"10.0.0.1\"", bus));
     assertThat(instance.execute("cluster", "status")).isZero();
     assertThat(instance.lines())
         .contains(
-            "node | role | zone | labels | host | bus port | state | replicas | not reached from",
-            "n1 | control | a | rack=7 | 10.0.0.1 | 7421 | ALIVE | 3",
-            "n2 | worker | - | 10.0.0.2?[2J | - | CORDONED | 1 | n1, n3");
+            "node | role | zone | labels | host | bus port | bus addresses | state | replicas | not reached from",
+            "n1 | control | a | rack=7 | 10.0.0.1 | 7421 | 12 | ALIVE | 3",
+            "n2 | worker | - | 10.0.0.2?[2J | - | - | CORDONED | 1 | n1, n3");
   }
 
   @Test

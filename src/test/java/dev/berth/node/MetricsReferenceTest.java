@@ -59,6 +59,8 @@ class MetricsReferenceTest {
           bind: 127.0.0.1
           insecure: true
           ports: {control: %d, data: 0, consensus: %d, https: 0, bus: 0}
+          event_bus: true
+          ports: {control: %d, data: 0, consensus: %d, https: 0, bus: 0}
       """;
 
   @TempDir private Path folder;

@@ -3,6 +3,7 @@ package dev.berth.cluster.bus;
 import dev.berth.protocol.BusAddresses;
 import io.vertx.core.Completable;
 import io.vertx.core.Vertx;
+import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.shareddata.AsyncMap;
 import io.vertx.core.shareddata.Counter;
 import io.vertx.core.shareddata.Lock;
@@ -28,6 +29,7 @@ public final class BusCluster implements ClusterManager {
   public final BusPeers peers;
   private final String name;
   private final BusRegistrations registrations;
+  private @Nullable Vertx vertx; // set before any registration
   private volatile @Nullable NodeInfo own; // set while the bus listens
 
   /**
@@ -55,7 +57,9 @@ public final class BusCluster implements ClusterManager {
   // --- nodes ---
 
   @Override
-  public void init(Vertx vertx) {}
+  public void init(Vertx made) {
+    vertx = made;
+  }
 
   @Override
   public String getNodeId() {
@@ -118,6 +122,8 @@ public final class BusCluster implements ClusterManager {
   @Override
   public void addRegistration(String address, RegistrationInfo info, Completable<Void> done) {
     if (BusAddresses.isReserved(address)) {
+      EventBus bus = Objects.requireNonNull(vertx).eventBus();
+      ReservedAddresses.removeForeign(ReservedAddresses.consumers(bus), address);
       done.succeed();
     } else {
       registrations.add(address, info, done);

@@ -327,6 +327,18 @@ class ApplicationBusIT {
     assertThat(one.reserved.refused()).isEqualTo(3);
     assertThat(two.reserved.refused()).isEqualTo(3);
     assertThat(two.received).isEmpty();
+    BlockingQueue<Object> foreign = new LinkedBlockingQueue<>();
+    two.bus.consumer(address, message -> foreign.add(message.body()));
+    two.bus.localConsumer(address, message -> foreign.add(message.body()));
+    DeliveryOptions marked = new DeliveryOptions().setCodecName(BusMessageCodec.NAME);
+    for (int i = 0; i < 20; i++) {
+      one.bus.send(address, new BusMessage.CallAccepted(i, 0), marked);
+      two.bus.send(address, new BusMessage.CallAccepted(i, 0), marked);
+    }
+    for (int i = 0; i < 40; i++) {
+      assertThat(two.next()).as("of the first consumer").isNotNull();
+    }
+    assertThat(foreign).isEmpty();
   }
 
   @Test
