@@ -3,12 +3,9 @@ package dev.berth.node;
 import static java.util.stream.Collectors.joining;
 
 import dev.berth.cluster.CertificateNames;
-import dev.berth.cluster.bus.ApplicationAddresses;
 import dev.berth.cluster.bus.ApplicationBus;
 import dev.berth.cluster.bus.BusCluster;
-import dev.berth.cluster.bus.BusRegistrations;
 import dev.berth.cluster.bus.ClusteredVertx;
-import dev.berth.cluster.bus.ReservedAddresses;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ClusterConfig;
@@ -44,7 +41,6 @@ import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;
-import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.file.FileSystemOptions;
 import java.io.IOException;
 import java.time.Duration;
@@ -131,11 +127,7 @@ public final class BerthNode {
     this.bus =
         cluster == null || !cluster.opensBus()
             ? null
-            : new BusCluster(
-                identity.node(),
-                cluster.eventBus()
-                    ? new ApplicationAddresses(identity.node(), identity.nanoClock())
-                    : new BusRegistrations());
+            : BusCluster.of(cluster, identity.node(), identity.nanoClock());
     this.vertx = newVertx();
     if (declared == null) {
       serve = null;
@@ -254,14 +246,9 @@ public final class BerthNode {
         cluster == null || bus == null
             ? builder.build()
             : ClusteredVertx.build(builder, options, cluster, bus);
-    EventBus events = vertx.eventBus();
-    events.registerDefaultCodec(BusMessage.class, new BusMessageCodec());
+    vertx.eventBus().registerDefaultCodec(BusMessage.class, new BusMessageCodec());
     if (bus != null || config.get(InstanceOptions.MESSAGES) == MessageTransport.EVENT_BUS) {
-      meters.addCounter("berth_bus_sends_forged", ReservedAddresses.install(events)::refused);
-    }
-    ApplicationAddresses shared = bus == null ? null : bus.applications();
-    if (shared != null) {
-      meters.add(ApplicationBus.install(events, identity.node(), shared)::show);
+      ApplicationBus.install(vertx.eventBus(), identity.node(), bus, meters);
     }
     return vertx;
   }

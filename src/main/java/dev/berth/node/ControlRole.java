@@ -2,8 +2,6 @@ package dev.berth.node;
 
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.ClusterRoutes;
-import dev.berth.cluster.bus.AddressChange;
-import dev.berth.cluster.bus.AddressRegistrations;
 import dev.berth.cluster.control.ControlClient;
 import dev.berth.cluster.control.ControlServer;
 import dev.berth.cluster.control.RegistrationStore;
@@ -76,12 +74,6 @@ final class ControlRole extends LocalController
   /** Interval of the attempts to fetch jars that this node lost from other nodes. */
   private static final Duration RESTORE = Duration.ofSeconds(2);
 
-  /** Interval of the publications of applications' addresses, in milliseconds. */
-  private static final long PUBLISH_MS = 100;
-
-  /** Maximum number of nodes in one publication: a link has a limit of unsent bytes. */
-  private static final int MAX_PUBLISHED = 20;
-
   private final ClusterMembershipClient side;
   private final LinkServer controlLinks;
   private final ControlServer server;
@@ -89,8 +81,7 @@ final class ControlRole extends LocalController
   private Future<Void> restoring = Future.succeededFuture(); // last attempt to fetch lost jars
   private long restores = -1; // timer id
   private boolean standsBy;
-  private final AddressRegistrations addresses = new AddressRegistrations();
-  private boolean publishes; // a publication is due
+  private final AddressPublisher addresses; // of the applications' consumers
   private final Set<String> told = new HashSet<>(); // bus names of nodes with all standing commands
 
   ControlRole(ControllerRoleParts parts, ClusterMembershipClient side) {
@@ -98,6 +89,7 @@ final class ControlRole extends LocalController
     this.side = side;
     controlLinks = new LinkServer(side.controlLoops.tls(), "control links");
     server = new ControlServer(side.controlLoops, rules(side), this, this::authority, this);
+    addresses = new AddressPublisher(control, server, () -> side.members.list());
     this.standsBy = serve.nodes().standsBy() != null;
   }
 
@@ -214,7 +206,7 @@ final class ControlRole extends LocalController
 
   @Override
   public void onNodeJoined(Member member, boolean fresh) {
-    addresses.join(member.node().busName(), member.registration());
+    addresses.onNodeJoined(member);
     if (isHere(member.node().busName())) {
       return; // the controller knew this node from its start
     }
@@ -229,8 +221,7 @@ final class ControlRole extends LocalController
   public void onInventory(Member member, Buffer inventory) {
     String node = member.node().busName();
     JsonObject json = new JsonObject(inventory);
-    onAddresses(member, json);
-    sendAddresses(member.node().name(), List.copyOf(addresses.nodes()));
+    addresses.onInventory(member, json);
     if (isHere(node)) {
       return; // the controller receives the local inventory directly
     }
@@ -258,7 +249,7 @@ final class ControlRole extends LocalController
     JsonObject json = new JsonObject(event);
     if (json.equals(ClusterMembershipClient.EMPTIED)) {
       server.onNodeDrained(member.node().name());
-    } else if (!onAddresses(member, json)) {
+    } else if (!addresses.onMessage(member, json)) {
       onReplicaEvent(json);
     }
   }
@@ -268,43 +259,6 @@ final class ControlRole extends LocalController
       tell(of);
     } else {
       throw new IllegalArgumentException(json + " (expected: of a replica)");
-    }
-  }
-
-  // --- addresses of the applications' consumers ---
-
-  /** Applies a message of a node if it contains addresses; returns whether it does. */
-  private boolean onAddresses(Member of, JsonObject message) {
-    JsonArray changes = message.getJsonArray(AddressChange.MEMBER);
-    if (changes != null) {
-      AddressChange.decode(changes)
-          .forEach(each -> addresses.apply(of.node().busName(), of.registration(), each));
-      publishSoon();
-    }
-    return changes != null;
-  }
-
-  private void publishSoon() {
-    if (!publishes && addresses.hasChanges()) {
-      publishes = true;
-      control.home().setTimer(PUBLISH_MS, passed -> publish());
-    }
-  }
-
-  private void publish() {
-    publishes = false;
-    Buffer message = AddressChange.message(addresses.publish(MAX_PUBLISHED)).toBuffer();
-    side.members.list().forEach(each -> server.command(each.node().name(), message));
-    publishSoon();
-  }
-
-  /** Sends the addresses of the given processes to a node that has connected, in steps. */
-  private void sendAddresses(String to, List<String> of) {
-    List<String> now = of.subList(0, Math.min(MAX_PUBLISHED, of.size()));
-    server.command(to, AddressChange.message(addresses.published(now)).toBuffer());
-    if (now.size() < of.size()) {
-      List<String> rest = of.subList(now.size(), of.size());
-      control.home().setTimer(PUBLISH_MS, passed -> sendAddresses(to, rest));
     }
   }
 
@@ -329,8 +283,7 @@ final class ControlRole extends LocalController
     } else if (news instanceof NodeRemoved gone) {
       String node = gone.who().busName();
       told.remove(node);
-      addresses.remove(node);
-      publishSoon();
+      addresses.onNodeRemoved(node);
       tell(gone instanceof RemovedAsLost ? new NodeLost(node) : new NodeLeft(node));
     } else if (news instanceof StandBy it) {
       standsBy = true;

@@ -101,6 +101,13 @@ final class Architecture {
           BASE + "replica", 7,
           BASE + "routing", 4);
 
+  /** Where the event bus goes by on its way to handlers. */
+  private static final Set<String> PASS_BUS =
+      Set.of(
+          BASE + "api.ReplicaContext",
+          BASE + "protocol.port.LoopExecutor",
+          BASE + "replica.ReplicaStart");
+
   private static final Pattern VAGUE_NAME =
       Pattern.compile(".*(Manager|Utils?|Impl|Helpers?|Service|Common)");
 
@@ -195,7 +202,9 @@ final class Architecture {
     return noClasses()
         .that(
             describe(
-                "are neither a verticle nor part of one", type -> !isVerticle(outermost(type))))
+                "are neither a verticle nor part of one, nor pass the event bus to applications",
+                type ->
+                    !isVerticle(outermost(type)) && !PASS_BUS.contains(outermost(type).getName())))
         .and()
         .resideOutsideOfPackages(
             "dev.berth.node..",
@@ -207,15 +216,9 @@ final class Architecture {
         .dependOnClassesThat(
             namedAnyOf("io.vertx.core.Vertx", "io.vertx.core.internal.VertxInternal")
                 .or(
-                    // A message codec is a pure function that the bus calls; the bus itself is
-                    // passed
-                    // on to applications.
+                    // A message codec is a pure function that the bus calls.
                     resideInAPackage("io.vertx.core.eventbus..")
-                        .and(
-                            not(
-                                namedAnyOf(
-                                    "io.vertx.core.eventbus.EventBus",
-                                    "io.vertx.core.eventbus.MessageCodec")))));
+                        .and(not(namedAnyOf("io.vertx.core.eventbus.MessageCodec")))));
   }
 
   /** Neither they nor who names them is in {@code berth.jar}: the engine is found by its port. */

@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
- * A change of the event bus addresses on which the applications of one process have consumers.
+ * A change of the event bus addresses with consumers of applications, for one process.
  *
  * @param node bus name of the process
  * @param number number of the last change that this one includes, counted by the process

@@ -11,18 +11,18 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The controller's table of the addresses on which applications have consumers, by process. The
+ * The controller's table of event bus addresses with consumers of applications, by process. The
  * state log does not contain it: each node sends its addresses again after it reconnects. Confined
  * to the control loop.
  */
 public final class AddressRegistrations {
-  private static final class Registered {
+  private static final class RegisteredNode {
     final long registration;
     long number; // of the last applied change
     final Set<String> addresses = new LinkedHashSet<>();
     @Nullable AddressChange published; // complete set as last published
 
-    Registered(long registration) {
+    RegisteredNode(long registration) {
       this.registration = registration;
     }
 
@@ -31,16 +31,16 @@ public final class AddressRegistrations {
     }
   }
 
-  private final Map<String, Registered> nodes = new HashMap<>(); // by bus name
+  private final Map<String, RegisteredNode> nodes = new HashMap<>(); // by bus name
   private final Set<String> changed =
       new LinkedHashSet<>(); // bus names, since the last publication
   private long refused;
 
   /** Admits a process. Addresses of an earlier registration of the process are removed. */
   public void join(String node, long registration) {
-    Registered known = nodes.get(node);
+    RegisteredNode known = nodes.get(node);
     if (known == null || known.registration != registration) {
-      nodes.put(node, new Registered(registration));
+      nodes.put(node, new RegisteredNode(registration));
       changed.add(node);
     }
   }
@@ -60,7 +60,7 @@ public final class AddressRegistrations {
    * @throws IllegalArgumentException when the process exceeds the maximum of addresses
    */
   public boolean apply(String node, long registration, AddressChange change) {
-    Registered known = nodes.get(node);
+    RegisteredNode known = nodes.get(node);
     if (known == null
         || known.registration != registration
         || !change.node().equals(node)
@@ -102,7 +102,7 @@ public final class AddressRegistrations {
     List<AddressChange> all = new ArrayList<>();
     for (String node : changed.stream().limit(most).toList()) {
       changed.remove(node);
-      Registered now = nodes.get(node);
+      RegisteredNode now = nodes.get(node);
       if (now == null) {
         all.add(AddressChange.none(node));
       } else {
@@ -125,12 +125,12 @@ public final class AddressRegistrations {
 
   /** Returns the number of addresses of a process. */
   public int count(String node) {
-    Registered known = nodes.get(node);
+    RegisteredNode known = nodes.get(node);
     return known == null ? 0 : known.addresses.size();
   }
 
   /** Returns the number of refused changes. */
-  public long refused() {
+  public long refusedCount() {
     return refused;
   }
 }

@@ -16,8 +16,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A node's view of the addresses on which applications have consumers: its own, which it reports to
- * the controller, and those of other nodes, as last published. Thread-safe.
+ * The event bus addresses with consumers of applications, as one node knows them: its own, reported
+ * to the controller, and those of other nodes, as last published. Thread-safe.
  */
 public final class ApplicationAddresses extends BusRegistrations {
   /** Maximum number of addresses with consumers on one node. */
@@ -29,7 +29,7 @@ public final class ApplicationAddresses extends BusRegistrations {
   public static final long CONFIRM_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   /** A registration that the controller has not confirmed. */
-  private record Unconfirmed(long number, long dueNanos, Completable<Void> done) {}
+  private record PendingRegistration(long number, long dueNanos, Completable<Void> done) {}
 
   private final String node;
   private final LongSupplier nanoClock;
@@ -41,7 +41,7 @@ public final class ApplicationAddresses extends BusRegistrations {
   // Guarded by this.
   private final Map<String, Set<Long>> shared = new HashMap<>(); // reported consumers, by address
   private final Map<String, Set<String>> others = new HashMap<>(); // addresses, by bus name
-  private final List<Unconfirmed> unconfirmed = new ArrayList<>();
+  private final List<PendingRegistration> unconfirmed = new ArrayList<>();
   private AddressChange reported; // complete
   private long number; // of the last report
   private long confirmed; // last report that the controller has applied
@@ -82,7 +82,7 @@ public final class ApplicationAddresses extends BusRegistrations {
         known = with <= confirmed;
         if (!known) {
           long due = nanoClock.getAsLong() + CONFIRM_NANOS;
-          unconfirmed.add(new Unconfirmed(with, due, done));
+          unconfirmed.add(new PendingRegistration(with, due, done));
         }
       }
     }
@@ -154,7 +154,7 @@ public final class ApplicationAddresses extends BusRegistrations {
   /** Fails the registrations whose confirmation is overdue. */
   public void expire() {
     long now = nanoClock.getAsLong();
-    List<Unconfirmed> late = take(each -> each.dueNanos - now <= 0);
+    List<PendingRegistration> late = take(each -> each.dueNanos - now <= 0);
     late.forEach(
         each ->
             each.done.fail(
@@ -168,10 +168,10 @@ public final class ApplicationAddresses extends BusRegistrations {
     return !unconfirmed.isEmpty();
   }
 
-  private synchronized List<Unconfirmed> take(Predicate<Unconfirmed> which) {
-    List<Unconfirmed> taken = new ArrayList<>();
-    for (Iterator<Unconfirmed> all = unconfirmed.iterator(); all.hasNext(); ) {
-      Unconfirmed each = all.next();
+  private synchronized List<PendingRegistration> take(Predicate<PendingRegistration> which) {
+    List<PendingRegistration> taken = new ArrayList<>();
+    for (Iterator<PendingRegistration> all = unconfirmed.iterator(); all.hasNext(); ) {
+      PendingRegistration each = all.next();
       if (which.test(each)) {
         all.remove();
         taken.add(each);

@@ -1,6 +1,7 @@
 package dev.berth.cluster.bus;
 
 import dev.berth.cluster.link.LogDeduplicator;
+import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricSeries;
 import dev.berth.protocol.BusAddresses;
 import io.vertx.core.Handler;
@@ -73,11 +74,27 @@ public final class ApplicationBus implements Handler<DeliveryContext<Object>> {
    *
    * @param node bus name of this process
    */
-  public static ApplicationBus install(EventBus bus, String node, ApplicationAddresses addresses) {
+  static ApplicationBus install(EventBus bus, String node, ApplicationAddresses addresses) {
     ApplicationBus made = new ApplicationBus((EventBusImpl) bus, node, addresses);
     bus.clusterSerializableChecker(type -> false).serializableChecker(type -> false);
     bus.addOutboundInterceptor(made);
     return made;
+  }
+
+  /**
+   * Installs the rules for the applications' messages on a bus that carries Berth's messages, or
+   * reaches other nodes.
+   *
+   * @param node bus name of this process
+   * @param cluster null if the bus does not reach other nodes
+   */
+  public static void install(
+      EventBus bus, String node, @Nullable BusCluster cluster, Meters meters) {
+    meters.addCounter("berth_bus_sends_forged", ReservedAddresses.install(bus)::refusedCount);
+    ApplicationAddresses shared = cluster == null ? null : cluster.applications();
+    if (shared != null) {
+      meters.add(install(bus, node, shared)::show);
+    }
   }
 
   private static VarHandle receiver() {
@@ -222,7 +239,7 @@ public final class ApplicationBus implements Handler<DeliveryContext<Object>> {
   }
 
   /** Reports the metrics of the applications' messages. */
-  public void show(MetricSeries into) {
+  private void show(MetricSeries into) {
     into.counter("berth_application_bus_sent", sent.sum());
     into.counter("berth_application_bus_refused", refused.sum());
     into.gauge(

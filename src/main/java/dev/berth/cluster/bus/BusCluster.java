@@ -1,5 +1,6 @@
 package dev.berth.cluster.bus;
 
+import dev.berth.config.ClusterConfig;
 import dev.berth.protocol.BusAddresses;
 import io.vertx.core.Completable;
 import io.vertx.core.Vertx;
@@ -16,6 +17,7 @@ import io.vertx.core.spi.cluster.RegistrationUpdateEvent;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -47,6 +49,13 @@ public final class BusCluster implements ClusterManager {
   /** Returns the TCP port of the bus, which must listen. */
   public int port() {
     return getNodeInfo().port();
+  }
+
+  /** Creates the cluster of one process by its configuration. */
+  public static BusCluster of(ClusterConfig config, String name, LongSupplier nanoClock) {
+    return new BusCluster(
+        name,
+        config.eventBus() ? new ApplicationAddresses(name, nanoClock) : new BusRegistrations());
   }
 
   /** Returns the addresses of the applications; null if their consumers receive no other node's. */

@@ -34,7 +34,7 @@ public final class ReservedAddresses implements Handler<DeliveryContext<Object>>
     consumers = consumers(bus);
   }
 
-  public static ReservedAddresses install(EventBus bus) {
+  static ReservedAddresses install(EventBus bus) {
     ReservedAddresses made = new ReservedAddresses(bus);
     bus.addOutboundInterceptor(made);
     return made;
@@ -114,7 +114,7 @@ public final class ReservedAddresses implements Handler<DeliveryContext<Object>>
   }
 
   /** Returns the number of failed messages. */
-  public long refused() {
+  long refusedCount() {
     return refused.sum();
   }
 }

@@ -324,8 +324,8 @@ class ApplicationBusIT {
               "address %s: reserved (expected: one without berth.)".formatted(address));
       each.send(address, "forged").publish(address, "forged");
     }
-    assertThat(one.reserved.refused()).isEqualTo(3);
-    assertThat(two.reserved.refused()).isEqualTo(3);
+    assertThat(one.reserved.refusedCount()).isEqualTo(3);
+    assertThat(two.reserved.refusedCount()).isEqualTo(3);
     assertThat(two.received).isEmpty();
     BlockingQueue<Object> foreign = new LinkedBlockingQueue<>();
     two.bus.consumer(address, message -> foreign.add(message.body()));
