@@ -165,6 +165,7 @@ public final class NodeBus implements BusSender {
   public Future<Void> start(List<ContextInternal> loops) {
     serving = loops.size();
     List<Future<?>> started = new ArrayList<>();
+    started.add(links.receiveFromBus());
     started.add(consume(home, BusAddresses.bus(busNode), this::onPing));
     for (int index = 0; index < loops.size(); index++) {
       int loop = index;
@@ -174,7 +175,8 @@ public final class NodeBus implements BusSender {
               BusAddresses.bus(busNode, index),
               (from, envelope) -> onMessage(loop, from, envelope)));
     }
-    home.runOnContext(here -> sweeps = new LinkSweep(home, config.interval(), this::sweep));
+    home.runOnContext(
+        here -> sweeps = new LinkSweep(home, config.interval(), nanoClock, this::sweep));
     return Future.all(started).mapEmpty();
   }
 

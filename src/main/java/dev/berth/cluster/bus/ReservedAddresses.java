@@ -1,5 +1,6 @@
 package dev.berth.cluster.bus;
 
+import dev.berth.cluster.bus.BusFrameCodec.BusFrame;
 import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
 import io.vertx.core.Handler;
@@ -67,7 +68,7 @@ public final class ReservedAddresses implements Handler<DeliveryContext<Object>>
     String address = delivery.message().address();
     if (!BusAddresses.isReserved(address)) {
       delivery.next();
-    } else if (delivery.body() instanceof BusMessage) {
+    } else if (delivery.body() instanceof BusMessage || delivery.body() instanceof BusFrame) {
       ConcurrentCyclicSequence<HandlerHolder<?>> known = consumers.get(address);
       if (known != null && known.size() > 1) {
         removeForeign(consumers, address);

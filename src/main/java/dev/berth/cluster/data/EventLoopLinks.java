@@ -56,8 +56,8 @@ final class EventLoopLinks {
     this.index = index;
   }
 
-  /** Starts the sweeps, which end without links. */
-  private void startSweeps() {
+  /** Starts the sweeps, which end without links and without an event bus between nodes. */
+  void startSweeps() {
     if (sweeps == null) {
       beatNanos = now();
       pausedNanos = beatNanos;
@@ -272,7 +272,7 @@ final class EventLoopLinks {
     beat(now);
     List.copyOf(outgoing.values()).forEach(link -> link.sweep(now));
     List.copyOf(incoming).forEach(link -> link.sweep(now));
-    if (outgoing.isEmpty() && incoming.isEmpty()) {
+    if (outgoing.isEmpty() && incoming.isEmpty() && !bus.receivesFromBus) {
       stopSweeps();
     }
   }

@@ -49,6 +49,7 @@ public final class LinkBus implements BusSender {
   volatile boolean leaving;
   volatile Duration idle = OutboundLink.IDLE;
   volatile BusSender replies = this;
+  volatile boolean receivesFromBus;
   private final List<EventLoopLinks> loops;
   private final LinkServer server;
 
@@ -183,6 +184,12 @@ public final class LinkBus implements BusSender {
   /** Sets the sender of refusals of unreadable messages; by default data links carry them. */
   public void refuseOver(BusSender sender) {
     replies = sender;
+  }
+
+  /** Starts to detect pauses of each loop, also without links. Precedes {@link #receive}. */
+  public Future<Void> receiveFromBus() {
+    receivesFromBus = true;
+    return onEach(EventLoopLinks::startSweeps);
   }
 
   /**

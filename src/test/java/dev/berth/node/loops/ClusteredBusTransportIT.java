@@ -118,6 +118,6 @@ final class ClusteredBusTransportIT extends ReplicaOverTransportContract {
 
   @Override
   void receive(String address, Consumer<BusMessage> receiver) {
-    there.receive(address.replace(".n1.", ".n1~1."), loop, receiver);
+    there.receive(address.replace(".n1.", ".n1~1."), loop, new LoopTurn(), receiver);
   }
 }
