@@ -1,8 +1,6 @@
 package dev.berth.cluster.bus;
 
-import dev.berth.cluster.bus.BusFrameCodec.BusFrame;
 import dev.berth.protocol.BusAddresses;
-import dev.berth.protocol.BusMessage;
 import io.vertx.core.Handler;
 import io.vertx.core.eventbus.DeliveryContext;
 import io.vertx.core.eventbus.EventBus;
@@ -28,6 +26,17 @@ import org.jspecify.annotations.Nullable;
  * a clustered bus, and before Berth sends a message to it inside the instance.
  */
 public final class ReservedAddresses implements Handler<DeliveryContext<Object>> {
+  /** Whether a type is one of Berth's messages: the class loaders of applications hide it. */
+  private static final ClassValue<Boolean> OF_BERTH =
+      new ClassValue<>() {
+        @Override
+        protected Boolean computeValue(Class<?> type) {
+          return type.getClassLoader() == ReservedAddresses.class.getClassLoader()
+              && (type.getName().startsWith("dev.berth.protocol.")
+                  || type.getName().startsWith("dev.berth.cluster."));
+        }
+      };
+
   private final ConcurrentMap<String, ConcurrentCyclicSequence<HandlerHolder<?>>> consumers;
   private final LongAdder refused = new LongAdder();
 
@@ -68,7 +77,7 @@ public final class ReservedAddresses implements Handler<DeliveryContext<Object>>
     String address = delivery.message().address();
     if (!BusAddresses.isReserved(address)) {
       delivery.next();
-    } else if (delivery.body() instanceof BusMessage || delivery.body() instanceof BusFrame) {
+    } else if (delivery.body() != null && OF_BERTH.get(delivery.body().getClass())) {
       ConcurrentCyclicSequence<HandlerHolder<?>> known = consumers.get(address);
       if (known != null && known.size() > 1) {
         removeForeign(consumers, address);
