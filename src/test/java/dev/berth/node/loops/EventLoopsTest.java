@@ -16,6 +16,7 @@ import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
+import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.internal.VertxInternal;
 import java.time.Duration;
@@ -76,6 +77,26 @@ class EventLoopsTest {
     TestNode.await(second.deploy(later));
 
     assertThat(late.thread).isSameAs(later.thread).isSameAs(threadOf(second));
+  }
+
+  @Test
+  void consumersOfAHookRunOnTheLoopOfTheirReplica() throws Exception {
+    EventLoops loops =
+        TestNode.await(
+            EventLoops.of(
+                vertx(4), 3, new LoopVerticle("control loop"), null, new ApplicationWorkers(2)));
+    for (LoopVerticle loop : loops.serving()) {
+      EventBus bus = loop.eventBus("app");
+      CompletableFuture<Thread> ran = new CompletableFuture<>();
+      ClassLoader before = Thread.currentThread().getContextClassLoader();
+      bus.consumer("hook " + loop, message -> ran.complete(Thread.currentThread()));
+      assertThat(bus.send("hook " + loop, "x")).isSameAs(bus);
+      assertThat(ran.get(10, TimeUnit.SECONDS)).isSameAs(threadOf(loop));
+      assertThat(Vertx.currentContext()).as("of this thread").isNull();
+      assertThat(Thread.currentThread().getContextClassLoader()).isSameAs(before);
+      assertThatThrownBy(() -> bus.send("x", new Object()))
+          .isInstanceOf(IllegalArgumentException.class);
+    }
   }
 
   @Test
