@@ -58,7 +58,6 @@ class MetricsReferenceTest {
           control: ["n1@127.0.0.1:%d"]
           bind: 127.0.0.1
           insecure: true
-          ports: {control: %d, data: 0, consensus: %d, https: 0, bus: 0}
           event_bus: true
           ports: {control: %d, data: 0, consensus: %d, https: 0, bus: 0}
       """;
