@@ -23,7 +23,7 @@ SUSPICION = re.compile(r"(?:ControlServer - node (\w+)(?:~\w+)?: (?:silent|lost:
                        r"|EventLoopLinks - data link to (\w+)~\w+ from loop \d+: closed: (?:silent|not connected.*)"
                        r"|EventLoopLinks - data link from (\w+)~\w+, loop \d+: \S+: silent"
                        r"|ControlClient - controller unreachable: (silent for) .*"
-                       r"|NodeBus - event bus to (\w+)~\w+: silent)")
+                       r"|NodeBus - event bus to (\w+)~\w+: (?:silent|not connected.*))")
 GAP = re.compile(r"(?:blocked for|running again after) (\d+) ms")
 
 

@@ -79,7 +79,7 @@ final class SimulatedEventBus {
     socket.closeHandler(
         closed -> {
           if (outgoing != null) {
-            outgoing.end();
+            outgoing.end(new IOException("closed"));
           }
         });
   }
@@ -120,12 +120,12 @@ final class SimulatedEventBus {
       Promise<NetSocket> connected = Promise.promise();
       String host = "127.0.0." + name.substring(1, name.indexOf('~'));
       net.connect(at, loop, host, PORT, connected);
-      connected.future().onComplete((made, failed) -> connected((NetSocketInternal) made));
+      connected.future().onComplete((made, failed) -> connected((NetSocketInternal) made, failed));
     }
 
-    private void connected(@Nullable NetSocketInternal made) {
+    private void connected(@Nullable NetSocketInternal made, @Nullable Throwable failed) {
       if (made == null) {
-        end();
+        end(failed);
         return;
       }
       socket = made;
@@ -160,13 +160,13 @@ final class SimulatedEventBus {
               });
     }
 
-    private void end() {
+    private void end(@Nullable Throwable cause) {
       connections.remove(name, this);
       List<Promise<Void>> lost = new ArrayList<>(waiting.keySet());
       lost.addAll(written);
       waiting.clear();
       written.clear();
-      lost.forEach(each -> each.fail(new IOException("closed")));
+      lost.forEach(each -> each.fail(cause));
     }
   }
 }

@@ -24,6 +24,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.eventbus.MessageConsumer;
 import io.vertx.core.internal.ContextInternal;
+import java.net.ConnectException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +37,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,7 +49,8 @@ import org.slf4j.LoggerFactory;
  * <p><b>Order.</b> The event bus has one connection to a process, for all loops. Messages from one
  * loop to one loop keep their order while that connection lives. A new connection may lose or
  * overtake messages of the former one, without an event: waits end by recall, by the loss of the
- * node or at their deadline, and a gap in the numbers of a stream's frames ends the stream.
+ * node or at their deadline, and a gap in the numbers of a stream's frames ends the stream. A write
+ * that fails ends the waits for its peer at once.
  *
  * <p><b>Pings.</b> Each process pings each peer over the bus, once per interval, from a loop
  * without user code. A ping contains whether its sender knows the receiver's clock. No message is
@@ -87,7 +90,7 @@ public final class NodeBus implements BusSender {
     final HeartbeatMonitor silence; // confined to the home loop
     volatile boolean open; // whether messages may be sent
     boolean leaving; // confined to the home loop
-    boolean silent; // confined to the home loop
+    boolean broken; // whether the waits ended since the last sweep; confined to the home loop
 
     PeerState(HeartbeatMonitor silence) {
       this.silence = silence;
@@ -311,7 +314,7 @@ public final class NodeBus implements BusSender {
                     (accepted, lost) -> {
                       to.inFlight.give(bytes);
                       if (lost != null) {
-                        failed.increment();
+                        onLost(to, lost);
                       }
                     }));
     return true;
@@ -340,7 +343,6 @@ public final class NodeBus implements BusSender {
     Buffer frame = envelope.frame();
     PeerState state = from.state;
     state.silence.recordContact();
-    state.silent = false;
     long peerNanos = DataFrame.time(frame, 0);
     long second = DataFrame.time(frame, 1);
     if (frame.getByte(0) == DataFrame.PING) {
@@ -389,19 +391,40 @@ public final class NodeBus implements BusSender {
     peers.forEach(
         (name, peer) -> {
           if (peer.state.silence.sweep(now)) {
-            suspect(name, peer.state);
+            suspect(peer, "silent");
+          } else {
+            peer.state.broken = false;
           }
           ping(peer);
         });
   }
 
-  /** Suspects a silent peer for as long as it is silent. Its replies are considered lost once. */
-  private void suspect(String peer, PeerState state) {
-    listener.suspected(peer);
-    if (!state.silent) {
-      state.silent = true;
-      LOG.info("event bus to {}: silent", peer);
-      IntStream.range(0, serving).forEach(loop -> listener.broken(peer, loop));
+  /** Handles a lost message. Other messages on its connection may be lost, too. */
+  private void onLost(BusPeer to, Throwable cause) {
+    failed.increment();
+    if (peers.get(to.member.node().busName()) != to) {
+      return; // no longer a node
+    }
+    if (cause instanceof ConnectException || cause instanceof SSLException) {
+      to.state.open = false; // until its next ping
+      suspect(to, "not connected: " + cause.getMessage());
+    } else {
+      endWaits(to, "closed");
+    }
+  }
+
+  private void suspect(BusPeer peer, String reason) {
+    listener.suspected(peer.member.node().busName());
+    endWaits(peer, reason);
+  }
+
+  /** Ends the waits for a peer, at most once per sweep, and once while the peer is silent. */
+  private void endWaits(BusPeer peer, String reason) {
+    if (!peer.state.broken) {
+      peer.state.broken = true;
+      String name = peer.member.node().busName();
+      LOG.info("event bus to {}: {}", name, reason);
+      IntStream.range(0, serving).forEach(loop -> listener.broken(name, loop));
     }
   }
 

@@ -428,8 +428,8 @@ class NodeBusIT {
     BusNode one = new BusNode("n1", 1, LONG);
     BusNode two = new BusNode("n2", 2, LONG);
     List<NetSocket> held = new CopyOnWriteArrayList<>();
-    int proxied = proxy(two.port, held).actualPort();
-    one.knows(FakeNode.member("n2~1", two.node.port(), proxied, 2));
+    NetServer proxy = proxy(two.port, held);
+    one.knows(FakeNode.member("n2~1", two.node.port(), proxy.actualPort(), 2));
     two.knows(one.member);
     one.sendSoon(two, accepted(1));
     world.eventually(() -> two.ids(0).contains(1L));
@@ -445,6 +445,11 @@ class NodeBusIT {
     assertThat(one.metric("berth_bus_writes_failed")).isPositive();
     one.sendSoon(two, accepted(3));
     world.eventually(() -> two.ids(0).contains(3L));
+    assertThat(one.node.told).contains("broken n2~1 1").doesNotContain("suspected n2~1");
+    await(proxy.close());
+    held.forEach(NetSocket::close);
+    world.eventually(() -> one.node.told.contains("suspected n2~1"));
+    world.eventually(() -> one.send(0, two, 0, accepted(4)) == SendResult.NOT_NOW);
     one.forgets(two);
     assertThat(one.inFlight()).isZero();
   }
