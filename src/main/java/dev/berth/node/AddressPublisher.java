@@ -77,7 +77,10 @@ final class AddressPublisher {
   /** Sends the addresses of processes to a node, in steps. */
   private void send(String node, List<String> of) {
     List<String> now = of.subList(0, Math.min(MAX_PUBLISHED, of.size()));
-    server.command(node, AddressChange.message(addresses.published(now)).toBuffer());
+    List<AddressChange> published = addresses.published(now);
+    if (!published.isEmpty()) {
+      server.command(node, AddressChange.message(published).toBuffer());
+    }
     if (now.size() < of.size()) {
       List<String> rest = of.subList(now.size(), of.size());
       control.home().setTimer(PUBLISH_MS, passed -> send(node, rest));

@@ -40,14 +40,15 @@ public final class AddressRegistrations {
   public void join(String node, long registration) {
     RegisteredNode known = nodes.get(node);
     if (known == null || known.registration != registration) {
+      remove(node);
       nodes.put(node, new RegisteredNode(registration));
-      changed.add(node);
     }
   }
 
   /** Removes a lost process, or one that left, with its addresses. */
   public void remove(String node) {
-    if (nodes.remove(node) != null) {
+    RegisteredNode removed = nodes.remove(node);
+    if (removed != null && removed.published != null) {
       changed.add(node);
     }
   }
