@@ -4,8 +4,6 @@ import static java.util.stream.Collectors.toSet;
 
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.AdminVerticle;
-import dev.berth.cluster.bus.AddressChange;
-import dev.berth.cluster.bus.ApplicationAddresses;
 import dev.berth.cluster.bus.BusCluster;
 import dev.berth.cluster.bus.NodeBus;
 import dev.berth.cluster.control.Connector;
@@ -39,7 +37,6 @@ import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.internal.VertxInternal;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.util.HashSet;
@@ -51,7 +48,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -84,8 +80,7 @@ final class ClusterMembershipClient implements LinkListener {
   final @Nullable BusCluster bus; // null: the event bus does not reach other nodes
   private final @Nullable NodeBus messages; // Berth's own messages on that bus
   private final long busSecret;
-  final @Nullable ApplicationAddresses addresses; // null: that of applications does not
-  private final AtomicBoolean reportsAddresses = new AtomicBoolean(); // a report is queued
+  final AddressReporter addresses;
   private volatile String ownMark = ""; // node part of tokens; empty until registration
   volatile MemberList members = MemberList.NONE; // written by the control loop
   private final Map<String, Long> unreachable = new ConcurrentHashMap<>(); // timer ids by bus name
@@ -114,10 +109,8 @@ final class ClusterMembershipClient implements LinkListener {
     tls.renewClient(peers::update);
     this.bus = terms.bus();
     this.serving = loops.serving().stream().map(LoopVerticle::home).toList();
-    this.addresses = bus == null ? null : bus.applications();
-    if (addresses != null) {
-      addresses.onChange(() -> reportAddresses(addresses));
-    }
+    this.addresses =
+        new AddressReporter(bus == null ? null : bus.applications(), control, () -> client);
     this.links =
         new LinkBus(
             config, identity.node(), serving, terms.tls(), mailboxes, this, identity.nanoClock());
@@ -273,42 +266,6 @@ final class ClusterMembershipClient implements LinkListener {
         .allMatch(each -> each.node().busName().equals(identity.node()));
   }
 
-  // --- addresses of the applications' consumers ---
-
-  /** Adds the own addresses to an inventory. */
-  JsonObject withAddresses(JsonObject inventory) {
-    return addresses == null
-        ? inventory
-        : inventory.put(AddressChange.MEMBER, AddressChange.encode(List.of(addresses.inventory())));
-  }
-
-  /** Reports changed addresses to the controller. Thread-safe. */
-  private void reportAddresses(ApplicationAddresses own) {
-    if (!reportsAddresses.compareAndSet(false, true)) {
-      return;
-    }
-    control.execute(
-        () -> {
-          reportsAddresses.set(false);
-          ControlClient joined = client;
-          List<AddressChange> changes = joined == null ? List.of() : own.changes();
-          if (joined != null && !changes.isEmpty()) { // else the inventory contains them
-            joined.event(AddressChange.message(changes).toBuffer());
-          }
-          long limit = TimeUnit.NANOSECONDS.toMillis(ApplicationAddresses.CONFIRM_NANOS);
-          control.home().setTimer(limit + 1, passed -> own.expire());
-        });
-  }
-
-  /** Applies a message of the controller if it contains addresses; returns whether it does. */
-  boolean onAddresses(JsonObject message) {
-    JsonArray changes = message.getJsonArray(AddressChange.MEMBER);
-    if (changes != null && addresses != null) {
-      addresses.apply(AddressChange.decode(changes));
-    }
-    return changes != null;
-  }
-
   // --- members ---
 
   /** Handles the welcome: this process is a registered node now. */
@@ -380,9 +337,7 @@ final class ClusterMembershipClient implements LinkListener {
       messages.remove(name);
       bus.peers.remove(name);
     }
-    if (addresses != null) {
-      addresses.removeNode(name);
-    }
+    addresses.removeNode(name);
     leaving.remove(name);
     reachable(name);
     plane().nodeLost(name);
@@ -518,7 +473,7 @@ final class ClusterMembershipClient implements LinkListener {
         member.state().name(),
         member.registration(),
         replicas,
-        addresses == null ? null : addresses.count(node.busName()),
+        addresses.count(node.busName()),
         silentMs,
         pausedMs,
         unreachableFrom);

@@ -441,12 +441,12 @@ final class ControlRole extends LocalController
 
     @Override
     public Buffer inventory() {
-      return side.withAddresses(new JsonObject()).toBuffer();
+      return side.addresses.addTo(new JsonObject()).toBuffer();
     }
 
     @Override
     public void onCommand(Buffer payload) {
-      side.onAddresses(new JsonObject(payload));
+      side.addresses.onMessage(new JsonObject(payload));
     }
 
     @Override

@@ -139,7 +139,7 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
 
   @Override
   public Buffer inventory() {
-    return side.withAddresses(JsonForm.EVENTS.encode(host.inventory())).toBuffer();
+    return side.addresses.addTo(JsonForm.EVENTS.encode(host.inventory())).toBuffer();
   }
 
   @Override
@@ -268,7 +268,7 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
       declared(declared);
       return;
     }
-    if (side.onAddresses(json)) {
+    if (side.addresses.onMessage(json)) {
       return;
     }
     Command command = JsonForm.COMMANDS.decode(json);

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * a clustered bus, and before Berth sends a message to it inside the instance.
  */
 public final class ReservedAddresses implements Handler<DeliveryContext<Object>> {
-  /** Whether a type is one of Berth's messages: the class loaders of applications hide it. */
+  /** Types of Berth's messages, which the class loaders of applications hide. */
   private static final ClassValue<Boolean> OF_BERTH =
       new ClassValue<>() {
         @Override
