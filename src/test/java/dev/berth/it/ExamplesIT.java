@@ -93,7 +93,7 @@ class ExamplesIT {
     HttpResponse<String> refused = put(words.copy().put("args", 3));
     assertThat(refused.statusCode()).isEqualTo(400);
     assertThat(refused.body()).contains("applications[0].args: 3");
-    assertThat(applications()).hasSize(6);
+    assertThat(applications()).hasSize(7);
 
     assertThat(put(words.put("route_prefix", "/other")).statusCode()).isEqualTo(200);
     server.await("it alone", () -> statuses().equals(List.of("RUNNING")));
