@@ -6,8 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.cluster.bus.BusCluster;
 import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.port.SendResult;
+import dev.berth.protocol.wire.BusMessageCodec;
 import dev.berth.view.LogFeed;
+import io.vertx.core.eventbus.DeliveryOptions;
 import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -151,8 +152,9 @@ class BusNodesIT {
     TestNode.until(
         () -> bus(one).peers.member(busName) != null, () -> "n1 does not know the bus of n2");
     BusMessage sent = new BusMessage.CallAccepted(5, 0);
-    assertThat(bus(one).peers.send(vertx(one).eventBus(), busName, address, sent))
-        .isEqualTo(SendResult.SENT);
+    vertx(one)
+        .eventBus()
+        .send(address, sent, new DeliveryOptions().setCodecName(BusMessageCodec.NAME));
     assertThat(received.get(20, TimeUnit.SECONDS)).isEqualTo(sent);
 
     assertThat(one.admin("PUT", "/api/serve/applications/", APP).statusCode()).isEqualTo(200);

@@ -111,7 +111,7 @@ public final class SimulatedNode {
     parts().startCore().onFailure(around.broken).onSuccess(core -> control.execute(this::follow));
   }
 
-  /** Whose port is open: no test of the simulation sees Vert.x ask it. */
+  /** A cluster whose port counts as open, since the simulation has no Vert.x. */
   private @Nullable BusCluster bus(ClusterConfig cluster) {
     if (!cluster.opensBus()) {
       return null;

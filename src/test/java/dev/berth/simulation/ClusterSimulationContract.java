@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 
 @Tag("simulation")
 abstract class ClusterSimulationContract extends SeededRuns<ClusterSimulation.Result> {
-  /** Beside faults, and failures that callers are told: what must come to pass in some seed. */
+  /** Outcomes that at least one seed must reach, beside the faults and the reported failures. */
   private static final Set<String> SEEN =
       Set.of(
           "CallAccepted",

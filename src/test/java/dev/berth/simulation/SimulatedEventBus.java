@@ -84,7 +84,7 @@ final class SimulatedEventBus {
         });
   }
 
-  /** What is in the envelope of a message, which its address precedes. */
+  /** Fields of a message's envelope, after the address. */
   static Buffer frame(Buffer written) {
     int at = envelope(written) + 1;
     for (int text = 0; text < 2; text++) {

@@ -3,52 +3,29 @@ package dev.berth.cluster.bus;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.NodeInfo.BusEndpoint;
 import dev.berth.protocol.BusAddresses;
-import dev.berth.protocol.BusMessage;
-import dev.berth.protocol.port.SendResult;
-import dev.berth.protocol.wire.BusMessageCodec;
-import dev.berth.protocol.wire.WireCodec;
-import dev.berth.stream.CountingLimit;
-import io.vertx.core.buffer.Buffer;
-import io.vertx.core.eventbus.DeliveryOptions;
-import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.spi.cluster.NodeInfo;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The other processes with an event bus, by their bus names. Thread-safe.
- *
- * <p><b>Bytes in flight.</b> Vert.x queues without a bound for a peer that does not read. This
- * class counts the bytes of each message from its send until the socket has accepted it, and
- * refuses messages beyond the limit of the peer.
- */
+/** The other processes with an event bus, by their bus names. Thread-safe. */
 public final class BusPeers {
-  /** Maximum number of bytes in flight to one peer. */
-  public static final int MAX_BYTES_PER_PEER = 1024 * 1024;
-
   private static final Pattern OF_NODE =
       Pattern.compile("berth\\.(?:routing|router|replica|bus)\\.([^.]+)(?:\\.[0-9]+)?");
-
-  private static final DeliveryOptions OPTIONS =
-      new DeliveryOptions().setCodecName(BusMessageCodec.NAME);
 
   /**
    * A process with an event bus.
    *
    * @param info its address, for Vert.x
-   * @param inFlight bytes in flight to it
    */
-  private record BusPeer(Member member, NodeInfo info, CountingLimit inFlight) {}
+  private record BusPeer(Member member, NodeInfo info) {}
 
   private final Map<String, BusPeer> peers = new ConcurrentHashMap<>();
   private final Map<String, String> found = new ConcurrentHashMap<>(); // address to peer, by Vert.x
-  private final LongAdder refused = new LongAdder();
   private volatile @Nullable String controller; // name of a node
   private volatile Consumer<String> outdated = address -> {};
 
@@ -70,7 +47,7 @@ public final class BusPeers {
     BusEndpoint bus = member.node().bus();
     if (bus != null) {
       NodeInfo info = new NodeInfo(member.node().host(), bus.port(), null);
-      peers.put(name, new BusPeer(member, info, new CountingLimit(MAX_BYTES_PER_PEER)));
+      peers.put(name, new BusPeer(member, info));
       forget(BusAddresses.CONTROLLER);
     }
   }
@@ -144,37 +121,5 @@ public final class BusPeers {
 
   Stream<String> names() {
     return peers.keySet().stream();
-  }
-
-  // --- send ---
-
-  /** Sends a message to a peer, within the bytes in flight to it. */
-  public SendResult send(EventBus bus, String name, String address, BusMessage message) {
-    BusPeer peer = peers.get(name);
-    if (peer == null) {
-      return SendResult.GONE;
-    }
-    Buffer form = Buffer.buffer();
-    WireCodec.encode(message, form);
-    int bytes = form.length();
-    if (!peer.inFlight.tryTake(bytes)) {
-      refused.increment();
-      return SendResult.NOT_NOW;
-    }
-    bus.<BusMessage>sender(address, OPTIONS)
-        .write(message)
-        .onComplete(accepted -> peer.inFlight.give(bytes));
-    return SendResult.SENT;
-  }
-
-  /** Returns the number of bytes in flight to a peer; 0 for another name. */
-  public long inFlight(String name) {
-    BusPeer peer = peers.get(name);
-    return peer == null ? 0 : peer.inFlight.inUse();
-  }
-
-  /** Returns the number of messages that were refused because of bytes in flight. */
-  public long refusedCount() {
-    return refused.sum();
   }
 }

@@ -64,7 +64,7 @@ public final class FakeNode implements LocalMailboxes, LinkListener {
     return config(name, null, interval, timeout);
   }
 
-  /** Of a worker with these certificates, and an event bus on any port. */
+  /** Returns the settings of a worker with these certificates, and an event bus on any port. */
   public static ClusterConfig config(
       String name, ClusterConfig.@Nullable ClusterTls tls, Duration interval, Duration timeout) {
     return new ClusterConfig(
