@@ -75,8 +75,8 @@ public final class Examples {
   }
 
   /**
-   * {@code dev.berth.examples.Examples:cache}: a cache on each node, whose entries a message on the
-   * event bus removes.
+   * {@code dev.berth.examples.Examples:cache}: a cache, whose entries a message on the event bus
+   * removes.
    */
   public static Application cache() {
     return Application.of(

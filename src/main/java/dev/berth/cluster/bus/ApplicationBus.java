@@ -243,6 +243,10 @@ public final class ApplicationBus implements Handler<DeliveryContext<Object>> {
     into.counter("berth_application_bus_sent", sent.sum());
     into.counter("berth_application_bus_refused", refused.sum());
     into.gauge(
+        "berth_application_bus_inflight_bytes",
+        inFlight.values().stream().mapToInt(Integer::intValue).max().orElse(0),
+        MAX_BYTES_PER_PEER);
+    into.gauge(
         "berth_application_bus_addresses",
         addresses.count(node),
         ApplicationAddresses.MAX_ADDRESSES);
