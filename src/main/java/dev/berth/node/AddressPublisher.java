@@ -69,8 +69,11 @@ final class AddressPublisher {
 
   private void publish() {
     publishes = false;
-    Buffer message = AddressChange.message(addresses.publish(MAX_PUBLISHED)).toBuffer();
-    members.get().forEach(each -> server.command(each.node().name(), message));
+    List<Member> to = members.get();
+    if (!to.isEmpty()) { // else this controller still awaits nodes, and the changes wait
+      Buffer message = AddressChange.message(addresses.publish(MAX_PUBLISHED)).toBuffer();
+      to.forEach(each -> server.command(each.node().name(), message));
+    }
     publishSoon();
   }
 

@@ -17,9 +17,17 @@ import org.jspecify.annotations.Nullable;
  * link. Confined to the control loop, except for {@link #report}.
  */
 final class AddressReporter {
+  /** Delay of a report, which joins the changes until then. In milliseconds. */
+  private static final long REPORT_MS = 100;
+
+  /** Interval of the looks at registrations without a confirmation. In milliseconds. */
+  private static final long EXPIRE_MS =
+      TimeUnit.NANOSECONDS.toMillis(ApplicationAddresses.CONFIRM_NANOS) / 10;
+
   private final @Nullable ApplicationAddresses own;
   private final LoopVerticle control;
   private final Supplier<@Nullable ControlClient> joined;
+  private boolean expires; // a timer is armed
   private final AtomicBoolean queued = new AtomicBoolean(); // a report is queued
 
   /**
@@ -50,17 +58,33 @@ final class AddressReporter {
     if (!queued.compareAndSet(false, true)) {
       return;
     }
-    control.execute(
-        () -> {
-          queued.set(false);
-          ControlClient client = joined.get();
-          List<AddressChange> changes = client == null ? List.of() : own.changes();
-          if (client != null && !changes.isEmpty()) { // else the inventory contains them
-            client.event(AddressChange.message(changes).toBuffer());
-          }
-          long limit = TimeUnit.NANOSECONDS.toMillis(ApplicationAddresses.CONFIRM_NANOS);
-          control.home().setTimer(limit + 1, passed -> own.expire());
-        });
+    control.execute(() -> control.home().setTimer(REPORT_MS, due -> sendChanges(own)));
+  }
+
+  private void sendChanges(ApplicationAddresses own) {
+    queued.set(false);
+    ControlClient client = joined.get();
+    List<AddressChange> changes = client == null ? List.of() : own.changes();
+    if (client != null && !changes.isEmpty()) { // else the inventory contains them
+      client.event(AddressChange.message(changes).toBuffer());
+    }
+    expireLater(own);
+  }
+
+  /** Arms the timer of registrations without a confirmation: one at a time. */
+  private void expireLater(ApplicationAddresses own) {
+    if (!expires && own.hasUnconfirmed()) {
+      expires = true;
+      control
+          .home()
+          .setTimer(
+              EXPIRE_MS,
+              passed -> {
+                expires = false;
+                own.expire();
+                expireLater(own);
+              });
+    }
   }
 
   /** Applies a message of the controller if it contains addresses; returns whether it does. */

@@ -102,6 +102,7 @@ class BusApplicationsIT {
   @TempDir private Path folder;
   private final List<TestNode> nodes = new ArrayList<>();
   private int control;
+  private final int consensus = ClusterIT.freePort();
 
   private String yaml(String name, String role) {
     return """
@@ -122,12 +123,7 @@ class BusApplicationsIT {
             detection: {interval_ms: 500, timeout_ms: 5000}
         """
         .formatted(
-            folder.resolve(name),
-            name,
-            role,
-            control,
-            name.equals("n1") ? control : 0,
-            ClusterIT.freePort());
+            folder.resolve(name), name, role, control, name.equals("n1") ? control : 0, consensus);
   }
 
   @BeforeEach
@@ -340,6 +336,19 @@ class BusApplicationsIT {
     for (int i = 0; i < 10; i++) {
       assertThat(reply(nodes.get(0), "here")).isEqualTo("n2");
     }
+  }
+
+  @Test
+  void restartedControllerThatAwaitsANodeLearnsTheOthersAddresses() throws Exception {
+    bus(nodes.get(1)).<String>consumer("here", message -> message.reply("n2"));
+    TestNode.until(() -> reply(nodes.get(2), "here").equals("n2"), () -> "not registered");
+    nodes.get(0).close();
+    nodes.get(2).close(); // cannot leave, so that the next controller awaits it
+    nodes.set(0, new TestNode(yaml("n1", "control")));
+    TestNode.until(
+        () -> reply(nodes.get(0), "here").equals("n2"), () -> reply(nodes.get(0), "here"));
+    nodes.set(2, new TestNode(yaml("n3", "worker")));
+    TestNode.until(() -> reply(nodes.get(2), "here").equals("n2"), () -> "n3 does not know it");
   }
 
   @Test

@@ -4,6 +4,7 @@ import dev.berth.cluster.link.LogDeduplicator;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricSeries;
 import dev.berth.protocol.BusAddresses;
+import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
@@ -18,7 +19,6 @@ import io.vertx.core.eventbus.impl.OutboundDeliveryContext;
 import io.vertx.core.eventbus.impl.clustered.ClusteredMessage;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -147,21 +147,20 @@ public final class ApplicationBus implements Handler<DeliveryContext<Object>> {
   private void publish(OutboundDeliveryContext<Object> sending, MessageImpl<?, ?> message) {
     String address = message.address();
     List<String> nodes = addresses.elsewhere(address);
-    List<Throwable> failed = new ArrayList<>();
     for (String each : nodes) {
       MessageImpl<?, ?> copy =
           bus.createMessage(
               false,
               false,
               address,
-              message.headers(),
+              MultiMap.caseInsensitiveMultiMap().addAll(message.headers()),
               sending.body(),
               sending.options.getCodecName());
       RECEIVER.set(copy, each);
-      bus.sendOrPubInternal(copy, sending.options, null).onFailure(failed::add);
-    }
-    if (!failed.isEmpty()) { // refused at once
-      sending.writePromise.tryFail(failed.get(0));
+      Future<Void> written = bus.sendOrPubInternal(copy, sending.options, null);
+      if (written.failed()) { // refused at once
+        sending.writePromise.tryFail(written.cause());
+      }
     }
     if (nodes.isEmpty() || addresses.isHere(address)) {
       RECEIVER.set(message, node);

@@ -414,13 +414,16 @@ public final class NodeBus implements BusSender {
   }
 
   private void suspect(BusPeer peer, String reason) {
+    if (!config.busMessages()) {
+      return; // requests to the peer use data links, which detect its silence
+    }
     listener.suspected(peer.member.node().busName());
     endWaits(peer, reason);
   }
 
   /** Ends the waits for a peer, at most once per sweep, and once while the peer is silent. */
   private void endWaits(BusPeer peer, String reason) {
-    if (!peer.state.broken) {
+    if (!peer.state.broken && config.busMessages()) {
       peer.state.broken = true;
       String name = peer.member.node().busName();
       LOG.info("event bus to {}: {}", name, reason);

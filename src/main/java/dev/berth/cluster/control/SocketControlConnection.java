@@ -79,8 +79,8 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
   public void send(Record message) {
     if (message instanceof Urgent) {
       if (!message.equals(sentBeat)) {
-        sentBeat = message;
         sentBeatBytes = ControlForm.encode(message);
+        sentBeat = message;
       }
       link.writeFirst(out -> out.appendByte(ALONE).appendBuffer(sentBeatBytes));
       return;

@@ -82,7 +82,7 @@ public final class FakeNode implements LocalMailboxes, LinkListener {
         interval,
         timeout,
         CAP,
-        false,
+        true,
         false);
   }
 
