@@ -183,7 +183,14 @@ class BusClusterIT {
 
     released.set(false);
     EventExecutor first = ((VertxInternal) two.vertx).nettyEventLoopGroup().iterator().next();
-    first.execute(() -> assertThatNoException().isThrownBy(blocks::await));
+    CountDownLatch blocked = new CountDownLatch(1);
+    first.execute(
+        () -> {
+          blocked.countDown();
+          assertThatNoException().isThrownBy(blocks::await);
+        });
+    // A loop reads its sockets before it runs its tasks: the send waits for the block.
+    assertThat(blocked.await(20, TimeUnit.SECONDS)).isTrue();
     one.send(N2, ADDRESS, 2);
     world.after(
         200,
