@@ -115,18 +115,20 @@ final class ClusterMembershipClient implements LinkListener {
         new LinkBus(
             config, identity.node(), serving, terms.tls(), mailboxes, this, identity.nanoClock());
     this.busSecret = bus == null ? 0 : identity.chance().nextLong();
-    this.messages = bus == null ? null : messages();
+    this.messages = bus == null ? null : messages(bus);
   }
 
-  private NodeBus messages() {
+  private NodeBus messages(BusCluster bus) {
     VertxInternal vertx = control.home().owner();
+    ContextInternal home = EventLoops.ofBus(vertx);
+    bus.connectOn(home);
     NodeBus made =
         new NodeBus(
             config,
             identity.node(),
             busSecret,
             vertx.eventBus(),
-            EventLoops.ofBus(vertx),
+            home,
             links,
             this,
             identity.nanoClock());
@@ -276,8 +278,7 @@ final class ClusterMembershipClient implements LinkListener {
     LocalRegistration own =
         new LocalRegistration(welcome.authority().clusterId(), welcome.registration());
     links.register(own);
-    if (bus != null && messages != null) {
-      bus.peers.controller(welcome.controller());
+    if (messages != null) {
       messages.register(own);
     }
   }
@@ -286,9 +287,6 @@ final class ClusterMembershipClient implements LinkListener {
   void noController() {
     hasController = false;
     plane().routers.controlled(false);
-    if (bus != null) {
-      bus.peers.controller(null);
-    }
   }
 
   /** Applies a member list of the controller, if it is newer than the known list. */

@@ -34,7 +34,6 @@ public final class AddressRegistrations {
   private final Map<String, RegisteredNode> nodes = new HashMap<>(); // by bus name
   private final Set<String> changed =
       new LinkedHashSet<>(); // bus names, since the last publication
-  private long refused;
 
   /** Admits a process. Addresses of an earlier registration of the process are removed. */
   public void join(String node, long registration) {
@@ -66,7 +65,6 @@ public final class AddressRegistrations {
         || known.registration != registration
         || !change.node().equals(node)
         || change.number() <= known.number) {
-      refused++;
       return false;
     }
     if (change.whole()) {
@@ -128,10 +126,5 @@ public final class AddressRegistrations {
   public int count(String node) {
     RegisteredNode known = nodes.get(node);
     return known == null ? 0 : known.addresses.size();
-  }
-
-  /** Returns the number of refused changes. */
-  public long refusedCount() {
-    return refused;
   }
 }

@@ -57,7 +57,10 @@ public final class ApplicationBus implements Handler<DeliveryContext<Object>> {
   private final EventBusImpl bus;
   private final String node;
   private final ApplicationAddresses addresses;
-  private final Map<String, Integer> inFlight = new ConcurrentHashMap<>(); // bytes by bus name
+
+  /** Bytes by bus name, each for one connection: Vert.x may lose the end of a write with it. */
+  private final Map<String, AtomicInteger> inFlight = new ConcurrentHashMap<>();
+
   private final AtomicInteger turn = new AtomicInteger();
   private final LongAdder sent = new LongAdder();
   private final LongAdder refused = new LongAdder();
@@ -74,8 +77,10 @@ public final class ApplicationBus implements Handler<DeliveryContext<Object>> {
    *
    * @param node bus name of this process
    */
-  static ApplicationBus install(EventBus bus, String node, ApplicationAddresses addresses) {
+  static ApplicationBus install(
+      EventBus bus, String node, BusCluster cluster, ApplicationAddresses addresses) {
     ApplicationBus made = new ApplicationBus((EventBusImpl) bus, node, addresses);
+    cluster.onConnecting(made.inFlight::remove);
     bus.clusterSerializableChecker(type -> false).serializableChecker(type -> false);
     bus.addOutboundInterceptor(made);
     return made;
@@ -92,8 +97,8 @@ public final class ApplicationBus implements Handler<DeliveryContext<Object>> {
       EventBus bus, String node, @Nullable BusCluster cluster, Meters meters) {
     meters.addCounter("berth_bus_sends_forged", ReservedAddresses.install(bus)::refusedCount);
     ApplicationAddresses shared = cluster == null ? null : cluster.applications();
-    if (shared != null) {
-      meters.add(install(bus, node, shared)::show);
+    if (cluster != null && shared != null) {
+      meters.add(install(bus, node, cluster, shared)::show);
     }
   }
 
@@ -185,18 +190,17 @@ public final class ApplicationBus implements Handler<DeliveryContext<Object>> {
     }
     if (bytes > MAX_MESSAGE_BYTES) {
       refuse(sending, "%d bytes (expected: at most " + MAX_MESSAGE_BYTES + " to a node)", bytes);
-    } else if (inFlight.merge(to, bytes, Integer::sum) > MAX_BYTES_PER_PEER) {
-      release(to, bytes);
+      return;
+    }
+    AtomicInteger used = inFlight.computeIfAbsent(to, first -> new AtomicInteger());
+    if (used.addAndGet(bytes) > MAX_BYTES_PER_PEER) {
+      used.addAndGet(-bytes);
       refuse(sending, "%s: over " + MAX_BYTES_PER_PEER + " bytes in flight (expected: retry)", to);
     } else {
       sent.increment();
-      sending.writePromise.future().onComplete(accepted -> release(to, bytes));
+      sending.writePromise.future().onComplete(accepted -> used.addAndGet(-bytes));
       sending.next();
     }
-  }
-
-  private void release(String to, int bytes) {
-    inFlight.computeIfPresent(to, (same, all) -> all == bytes ? null : all - bytes);
   }
 
   @SuppressWarnings("unchecked")
@@ -234,7 +238,8 @@ public final class ApplicationBus implements Handler<DeliveryContext<Object>> {
 
   /** Returns the number of bytes in flight to a node. */
   int inFlight(String to) {
-    return inFlight.getOrDefault(to, 0);
+    AtomicInteger used = inFlight.get(to);
+    return used == null ? 0 : used.get();
   }
 
   /** Reports the metrics of the applications' messages. */
@@ -243,7 +248,7 @@ public final class ApplicationBus implements Handler<DeliveryContext<Object>> {
     into.counter("berth_application_bus_refused", refused.sum());
     into.gauge(
         "berth_application_bus_inflight_bytes",
-        inFlight.values().stream().mapToInt(Integer::intValue).max().orElse(0),
+        inFlight.values().stream().mapToInt(AtomicInteger::get).max().orElse(0),
         MAX_BYTES_PER_PEER);
     into.gauge(
         "berth_application_bus_addresses",

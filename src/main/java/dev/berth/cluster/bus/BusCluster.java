@@ -5,6 +5,7 @@ import dev.berth.protocol.BusAddresses;
 import io.vertx.core.Completable;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBus;
+import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.shareddata.AsyncMap;
 import io.vertx.core.shareddata.Counter;
 import io.vertx.core.shareddata.Lock;
@@ -17,6 +18,7 @@ import io.vertx.core.spi.cluster.RegistrationUpdateEvent;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +35,8 @@ public final class BusCluster implements ClusterManager {
   private final BusRegistrations registrations;
   private @Nullable Vertx vertx; // set before any registration
   private volatile @Nullable NodeInfo own; // set while the bus listens
+  private volatile @Nullable ContextInternal home;
+  private volatile Consumer<String> connecting = peer -> {};
 
   /**
    * Creates the cluster of one process.
@@ -91,12 +95,36 @@ public final class BusCluster implements ClusterManager {
     return Objects.requireNonNull(own, "event bus: not started (expected: a started one)");
   }
 
+  /** Finds the address of a node. Vert.x calls it to connect, and connects where it completes. */
   @Override
   public void getNodeInfo(String node, Completable<NodeInfo> found) {
+    connecting.accept(node);
+    ContextInternal opens = home;
+    if (opens == null) {
+      find(node, found);
+    } else {
+      opens.runOnContext(here -> find(node, found));
+    }
+  }
+
+  private void find(String node, Completable<NodeInfo> found) {
     NodeInfo info = node.equals(name) ? own : peers.info(node);
     found.complete(
         info,
         info == null ? new IllegalStateException(node + ": unknown (expected: a member)") : null);
+  }
+
+  /**
+   * Opens all further connections on one loop. Without it, each connection would belong to the loop
+   * of its first writer, and user code that blocks this loop would delay all messages to the peer.
+   */
+  public void connectOn(ContextInternal loop) {
+    home = loop;
+  }
+
+  /** Sets the consumer of peers, called before Vert.x connects to each. */
+  void onConnecting(Consumer<String> listener) {
+    connecting = listener;
   }
 
   /** Does nothing, because Vert.x listens only for the fail-over of verticles. */

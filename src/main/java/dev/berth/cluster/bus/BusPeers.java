@@ -2,7 +2,6 @@ package dev.berth.cluster.bus;
 
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.NodeInfo.BusEndpoint;
-import dev.berth.protocol.BusAddresses;
 import io.vertx.core.spi.cluster.NodeInfo;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -26,7 +25,6 @@ public final class BusPeers {
 
   private final Map<String, BusPeer> peers = new ConcurrentHashMap<>();
   private final Map<String, String> found = new ConcurrentHashMap<>(); // address to peer, by Vert.x
-  private volatile @Nullable String controller; // name of a node
   private volatile Consumer<String> outdated = address -> {};
 
   BusPeers() {}
@@ -48,7 +46,6 @@ public final class BusPeers {
     if (bus != null) {
       NodeInfo info = new NodeInfo(member.node().host(), bus.port(), null);
       peers.put(name, new BusPeer(member, info));
-      forget(BusAddresses.CONTROLLER);
     }
   }
 
@@ -58,12 +55,6 @@ public final class BusPeers {
     found.entrySet().stream()
         .filter(each -> each.getValue().equals(name))
         .forEach(each -> forget(each.getKey()));
-  }
-
-  /** Sets the name of the controller's node, which may be this node; null while unknown. */
-  public void controller(@Nullable String node) {
-    controller = node;
-    forget(BusAddresses.CONTROLLER);
   }
 
   /** Returns a member with an event bus; null for another name. */
@@ -86,7 +77,7 @@ public final class BusPeers {
 
   /** Returns the peer that receives an address of Berth; null for none, or this process. */
   @Nullable String find(String address) {
-    String name = BusAddresses.CONTROLLER.equals(address) ? controllerPeer() : nodeOf(address);
+    String name = nodeOf(address);
     if (name == null || !peers.containsKey(name)) {
       return null;
     }
@@ -96,16 +87,6 @@ public final class BusPeers {
     }
     found.remove(address, name); // a concurrent removal may have missed it
     return null;
-  }
-
-  private @Nullable String controllerPeer() {
-    String node = controller;
-    return peers.values().stream()
-        .map(each -> each.member.node())
-        .filter(each -> each.name().equals(node))
-        .map(dev.berth.cluster.membership.NodeInfo::busName)
-        .findFirst()
-        .orElse(null);
   }
 
   /** Returns the process in an address of Berth; null for another address. */

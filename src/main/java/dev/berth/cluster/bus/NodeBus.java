@@ -54,15 +54,16 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Pings.</b> Each process pings each peer over the bus, once per interval, from a loop
  * without user code. A ping contains whether its sender knows the receiver's clock. No message is
- * sent to a new peer before, because the peer could only refuse requests as too late. A peer
- * without pings for the timeout is suspected, and the waits for its replies end.
+ * sent to a new peer before, because the peer could only refuse requests as too late: they wait for
+ * that ping. A peer without pings for the timeout is suspected, and the waits for its replies end.
  *
  * <p><b>Bytes in flight.</b> Vert.x completes the future of a write when the socket has accepted
  * the bytes, or when the connection failed. Until then the bytes count against the limit of the
- * peer. All writes are on the home loop, which opens the connections: a write of another thread may
- * meet the close of its connection, and Vert.x 5.0.12 then never completes its future.
+ * peer, as those of waiting messages do. All writes are on the home loop, which opens the
+ * connections: a write of another thread may meet the close of its connection, and Vert.x 5.0.12
+ * then never completes its future.
  *
- * <p><b>Concurrency.</b> Thread-safe.
+ * <p>Thread-safe.
  */
 public final class NodeBus implements BusSender {
   private static final Logger LOG = LoggerFactory.getLogger(NodeBus.class);
@@ -85,10 +86,15 @@ public final class NodeBus implements BusSender {
       PeerClock clock,
       PeerState state) {}
 
+  /** Message that waits for the first ping of its peer. */
+  private record UnsentFrame(String address, Buffer frame) {}
+
   /** The state that pings of a peer change. */
   private static final class PeerState {
     final HeartbeatMonitor silence; // confined to the home loop
-    volatile boolean open; // whether messages may be sent
+    final List<UnsentFrame> unsent = new ArrayList<>(); // confined to the home loop
+    boolean open; // whether its ping allows messages; confined to the home loop
+    volatile boolean refuses; // whether it was suspected before that ping
     boolean leaving; // confined to the home loop
     boolean broken; // whether the waits ended since the last sweep; confined to the home loop
 
@@ -213,7 +219,11 @@ public final class NodeBus implements BusSender {
   public void register(LocalRegistration now) {
     if (!now.equals(registration)) {
       registration = now;
-      peers.replaceAll((name, peer) -> peer(peer.member, peer.at, peer.inFlight));
+      peers.replaceAll(
+          (name, peer) -> {
+            home.runOnContext(here -> replaced(peer));
+            return peer(peer.member, peer.at, peer.inFlight);
+          });
     }
   }
 
@@ -230,15 +240,31 @@ public final class NodeBus implements BusSender {
     if (before == null || before.member.registration() != member.registration()) {
       BusEndpoint at = member.node().bus();
       if (at == null) {
-        peers.remove(name);
+        remove(name);
         return;
       }
       CountingLimit inFlight =
           before == null ? new CountingLimit(config.maxInflightBytesPerPeer()) : before.inFlight;
       BusPeer added = peer(member, at, inFlight);
       peers.put(name, added);
+      if (before != null) {
+        home.runOnContext(here -> replaced(before));
+      }
       home.runOnContext(here -> ping(added)); // opens the connection
     }
+  }
+
+  /** Ends the waits for a peer after a registration: a new one of the peer, or of this process. */
+  private void replaced(BusPeer before) {
+    dropUnsent(before);
+    if (before.header != null) {
+      endWaits(before, "another registration");
+    }
+  }
+
+  private void dropUnsent(BusPeer peer) {
+    peer.state.unsent.forEach(each -> peer.inFlight.give(each.frame.length()));
+    peer.state.unsent.clear();
   }
 
   private BusPeer peer(Member member, BusEndpoint at, CountingLimit inFlight) {
@@ -255,7 +281,10 @@ public final class NodeBus implements BusSender {
 
   /** Removes a process that is no longer a node. Its messages are dropped from now on. */
   public void remove(String peer) {
-    peers.remove(peer);
+    BusPeer removed = peers.remove(peer);
+    if (removed != null) {
+      home.runOnContext(here -> dropUnsent(removed));
+    }
   }
 
   private long now() {
@@ -270,7 +299,7 @@ public final class NodeBus implements BusSender {
     if (peer == null) {
       return links.send(node, address, message);
     }
-    if (!peer.state.open) {
+    if (peer.header == null || peer.state.refuses) {
       refused.increment();
       return SendResult.NOT_NOW;
     }
@@ -299,7 +328,7 @@ public final class NodeBus implements BusSender {
   /**
    * Writes a frame, unless too many bytes are in flight. A frame of any size fits alone.
    *
-   * @param room bytes beyond the limit
+   * @param room bytes beyond the limit, for a ping; a message has none, and waits for the peer
    */
   private boolean write(BusPeer to, String address, Buffer frame, int room) {
     int bytes = frame.length();
@@ -307,17 +336,28 @@ public final class NodeBus implements BusSender {
       return false;
     }
     home.runOnContext(
-        here ->
-            bus.<BusFrame>sender(address, BusFrameCodec.OPTIONS)
-                .write(new BusFrame(frame))
-                .onComplete(
-                    (accepted, lost) -> {
-                      to.inFlight.give(bytes);
-                      if (lost != null) {
-                        onLost(to, lost);
-                      }
-                    }));
+        here -> {
+          if (peers.get(to.member.node().busName()) != to) {
+            to.inFlight.give(bytes);
+          } else if (room == 0 && !to.state.open) {
+            to.state.unsent.add(new UnsentFrame(address, frame));
+          } else {
+            writeNow(to, address, frame);
+          }
+        });
     return true;
+  }
+
+  private void writeNow(BusPeer to, String address, Buffer frame) {
+    bus.<BusFrame>sender(address, BusFrameCodec.OPTIONS)
+        .write(new BusFrame(frame))
+        .onComplete(
+            (accepted, lost) -> {
+              to.inFlight.give(frame.length());
+              if (lost != null) {
+                onLost(to, lost);
+              }
+            });
   }
 
   // --- receive ---
@@ -349,6 +389,9 @@ public final class NodeBus implements BusSender {
       control(from, DataFrame.PONG, peerNanos, now());
       if ((second & KNOWS_CLOCK) != 0) {
         state.open = true; // after the pong
+        state.refuses = false;
+        state.unsent.forEach(each -> writeNow(from, each.address, each.frame));
+        state.unsent.clear();
       }
       if ((second & LEAVES) != 0 && !state.leaving) {
         state.leaving = true;
@@ -414,6 +457,8 @@ public final class NodeBus implements BusSender {
   }
 
   private void suspect(BusPeer peer, String reason) {
+    peer.state.refuses = !peer.state.open;
+    dropUnsent(peer);
     if (!config.busMessages()) {
       return; // requests to the peer use data links, which detect its silence
     }

@@ -69,7 +69,7 @@ class ApplicationBusIT {
       bus = vertx.eventBus();
       bus.registerDefaultCodec(BusMessage.class, new BusMessageCodec());
       reserved = ReservedAddresses.install(bus);
-      applications = ApplicationBus.install(bus, name, addresses);
+      applications = ApplicationBus.install(bus, name, cluster, addresses);
     }
 
     MessageConsumer<Object> consume(String address) {

@@ -203,23 +203,8 @@ class BusClusterIT {
 
   @Test
   void replyReturnsToItsSender() throws Exception {
-    two.peers.controller("n2");
-    one.peers.controller("n2");
-    two.vertx.eventBus().consumer(BusAddresses.CONTROLLER, asks -> asks.reply(7L));
-    assertThat(await(one.vertx.eventBus().request(BusAddresses.CONTROLLER, "term?")).body())
-        .isEqualTo(7L);
-  }
-
-  @Test
-  void controllerAddressFollowsTheController() throws Exception {
-    one.consumes(BusAddresses.CONTROLLER);
-    two.consumes(BusAddresses.CONTROLLER);
-    one.peers.controller("n2");
-    assertThat(one.send(N2, BusAddresses.CONTROLLER, 1)).isEqualTo(SENT);
-    assertThat(two.next()).isOne();
-    one.peers.controller("n1");
-    one.vertx.eventBus().send(BusAddresses.CONTROLLER, message(2), options());
-    assertThat(one.next()).isEqualTo(2);
+    two.vertx.eventBus().consumer(ADDRESS, asks -> asks.reply(7L));
+    assertThat(await(one.vertx.eventBus().request(ADDRESS, "term?")).body()).isEqualTo(7L);
   }
 
   @Test

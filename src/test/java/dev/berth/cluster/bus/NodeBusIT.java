@@ -37,6 +37,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -251,6 +252,87 @@ class NodeBusIT {
     world.eventually(() -> one.inFlight() == 0);
   }
 
+  @Test
+  void firstMessagesWaitForThePingOfTheirPeer() throws Exception {
+    BusNode one = new BusNode("n1", 1, LONG);
+    BusNode two = new BusNode("n2", 2, LONG);
+    one.knows(two.member);
+    for (int id = 0; id < 20; id++) {
+      assertThat(one.send(id % 2, two, 0, accepted(id))).isEqualTo(SendResult.SENT);
+    }
+    world.eventually(() -> two.metric("berth_bus_messages_dropped") > 2); // pings
+    assertThat(fill(one, two)).isPositive();
+    assertThat(one.inFlight()).isBetween(1L, FakeNode.CAP + 70_000);
+    two.knows(one.member);
+    world.eventually(() -> two.ids(0).size() == 20);
+    assertThat(two.ids(0).stream().filter(id -> id % 2 == 0)).hasSize(10).isSorted();
+    world.eventually(() -> one.inFlight() < 1_000);
+    assertThat(one.node.told).isEmpty();
+  }
+
+  @Test
+  void suspectedPeerWithoutAPingGetsNoMessages() throws Exception {
+    BusNode one = new BusNode("n1", 1, Duration.ofMillis(500));
+    BusNode two = new BusNode("n2", 2, LONG);
+    one.knows(two.member);
+    assertThat(one.send(0, two, 0, accepted(1))).isEqualTo(SendResult.SENT);
+    world.eventually(() -> one.node.told.contains("broken n2~1 1"));
+    assertThat(one.send(0, two, 0, accepted(2))).isEqualTo(SendResult.NOT_NOW);
+    world.eventually(() -> one.inFlight() < 1_000);
+    two.knows(one.member);
+    one.sendSoon(two, accepted(3));
+    world.eventually(() -> two.ids(0).equals(List.of(3L)));
+  }
+
+  @Test
+  void otherRegistrationEndsTheWaits() throws Exception {
+    BusNode one = new BusNode("n1", 1, LONG);
+    BusNode two = new BusNode("n2", 2, LONG);
+    acquaint(one, two);
+    one.sendSoon(two, accepted(1));
+    one.bus.add(FakeNode.member("n2~1", two.node.port(), two.port, 9));
+    world.eventually(() -> one.node.told.contains("broken n2~1 1"));
+    assertThat(one.node.told).containsExactly("broken n2~1 0", "broken n2~1 1");
+    two.bus.register(new LocalRegistration("cluster-1", 9));
+    world.eventually(() -> two.node.told.contains("broken n1~1 1"));
+  }
+
+  @Test
+  void connectionBelongsToTheHomeLoopForEachFirstWriter() throws Exception {
+    BusNode one = new BusNode("n1", 1, LONG);
+    BusNode two = new BusNode("n2", 2, LONG);
+    one.cluster.connectOn(one.home);
+    two.knows(one.member);
+    one.cluster.peers.add(two.member);
+    ContextInternal user = one.node.loops.get(1);
+    CountDownLatch written = new CountDownLatch(1);
+    user.runOnContext(
+        none ->
+            one.vertx
+                .eventBus()
+                .sender(BusAddresses.bus("n2~1", 0))
+                .write("of a user")
+                .onComplete(done -> written.countDown()));
+    assertThat(written.await(20, TimeUnit.SECONDS)).isTrue();
+    CountDownLatch blocked = new CountDownLatch(1);
+    CountDownLatch until = new CountDownLatch(1);
+    one.stopped = until;
+    user.runOnContext(
+        none -> {
+          blocked.countDown();
+          try {
+            until.await();
+          } catch (InterruptedException ended) {
+            Thread.currentThread().interrupt();
+          }
+        });
+    assertThat(blocked.await(20, TimeUnit.SECONDS)).isTrue();
+    one.node.bus.add(two.member);
+    one.bus.add(two.member);
+    one.sendSoon(two, accepted(1));
+    world.eventually(() -> two.ids(0).contains(1L));
+  }
+
   // --- identity ---
 
   /** A difference between the two processes, after both sent messages. */
@@ -306,7 +388,7 @@ class NodeBusIT {
             new NodeInfo.BusEndpoint(two.port, 3));
     one.knows(new Member(other, 2, two.member.state()));
     world.eventually(() -> two.metric("berth_bus_messages_dropped") > 1);
-    assertThat(one.send(0, two, 0, accepted(1))).as("no ping").isEqualTo(SendResult.NOT_NOW);
+    assertThat(one.send(0, two, 0, accepted(1))).as("waits for a ping").isEqualTo(SendResult.SENT);
     one.vertx.eventBus().sender(BusAddresses.bus("n2~1", 0)).write("text");
     double before = two.metric("berth_bus_messages_dropped");
     one.vertx.eventBus().send(BusAddresses.bus("n2~1", 0), Buffer.buffer("forged"));
