@@ -298,6 +298,23 @@ class ApplicationBusIT {
   }
 
   @Test
+  void bytesInFlightEndWithTheirConnection() throws Exception {
+    two.consume("news");
+    publish();
+    one.bus.<Object>addOutboundInterceptor(
+        sending -> {
+          if (!"dropped".equals(sending.body())) {
+            sending.next();
+          }
+        });
+    one.bus.publish("news", "dropped"); // its write never completes
+    assertThat(one.applications.inFlight(two.name)).isPositive();
+    one.bus.publish("news", "x"); // connects
+    assertThat(two.next()).isEqualTo("x");
+    until(() -> one.applications.inFlight(two.name) == 0);
+  }
+
+  @Test
   void lostNodesReceiveNothingMore() throws Exception {
     two.consume("news");
     three.consume("news");

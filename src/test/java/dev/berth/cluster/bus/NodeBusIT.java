@@ -275,7 +275,7 @@ class NodeBusIT {
     BusNode one = new BusNode("n1", 1, Duration.ofMillis(500));
     BusNode two = new BusNode("n2", 2, LONG);
     one.knows(two.member);
-    assertThat(one.send(0, two, 0, accepted(1))).isEqualTo(SendResult.SENT);
+    assertThat(one.send(0, two, 0, large(1))).isEqualTo(SendResult.SENT);
     world.eventually(() -> one.node.told.contains("broken n2~1 1"));
     assertThat(one.send(0, two, 0, accepted(2))).isEqualTo(SendResult.NOT_NOW);
     world.eventually(() -> one.inFlight() < 1_000);
