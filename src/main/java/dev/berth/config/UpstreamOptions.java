@@ -144,6 +144,12 @@ public final class UpstreamOptions {
 
   static final Section SECTION = KEYS.section().check(UpstreamOptions::check);
 
+  /** Name in the user_config of the route prefix, which is removed from paths. */
+  public static final String ROUTE_PREFIX = "route_prefix";
+
+  /** Name in the user_config of the mark that no other upstream could run a refused request. */
+  public static final String IS_ONLY = "is_only";
+
   private static final Duration USUAL_ORPHAN = Duration.ofSeconds(600);
 
   private UpstreamOptions() {}

@@ -6,7 +6,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.api.ReplicaMeters;
 import dev.berth.protocol.port.InstanceDependencies;
-import dev.berth.protocol.port.LoopExecutor;
+import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.UpstreamContext;
 import dev.berth.protocol.port.UpstreamGate;
 import dev.berth.replica.hooks.HookThreads.HookKind;
@@ -172,7 +172,7 @@ final class ReplicaStart {
                         spec.upstream(),
                         replica.gate,
                         handles,
-                        seat.loop().ports.loop())),
+                        seat.loop().ports)),
             "factory: null (expected: a handler)");
     replica.hooks.add(handler);
     Map<String, HandlerInvoker> methods = new HashMap<>();
@@ -277,11 +277,11 @@ final class ReplicaStart {
       String upstream,
       UpstreamGate gate,
       HandleCache handles,
-      LoopExecutor loop)
+      LoopDependencies ports)
       implements UpstreamContext {
     @Override
     public EventBus eventBus() {
-      return loop.eventBus(deployment.application());
+      return ports.loop().eventBus(deployment.application());
     }
 
     @Override

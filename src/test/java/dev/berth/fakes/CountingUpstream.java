@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * An HTTP/1.1 server that counts the exchanges in progress. An exchange counts from its request's
  * head to before the last byte of its response, or until the end of its client is seen.
  *
- * <p>The query of a request holds commands:
+ * <p>The query of a request holds commands, beside those of {@link #behave}:
  *
  * <ul>
  *   <li>{@code wait=MS} before the head; {@code never} sends no response
@@ -61,6 +61,7 @@ public final class CountingUpstream implements AutoCloseable {
   }
 
   private volatile ServerSocket server;
+  private volatile String behaviour = "";
   private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
   private final AtomicInteger ongoing = new AtomicInteger();
   private final AtomicInteger highest = new AtomicInteger();
@@ -155,6 +156,11 @@ public final class CountingUpstream implements AutoCloseable {
   /** Returns descriptions of bytes that a client must not send. */
   public Queue<String> violations() {
     return violations;
+  }
+
+  /** Sets commands for the requests that follow, as in a query; empty for none. */
+  public void behave(String commands) {
+    behaviour = commands;
   }
 
   /** Refuses connections and resets the open ones, until {@link #restart}. */
@@ -288,10 +294,11 @@ public final class CountingUpstream implements AutoCloseable {
       return headers;
     }
 
-    private static Map<String, String> commands(String target) {
+    private Map<String, String> commands(String target) {
       Map<String, String> commands = new LinkedHashMap<>();
       int mark = target.indexOf('?');
-      for (String each : mark < 0 ? new String[0] : target.substring(mark + 1).split("&")) {
+      String all = behaviour + "&" + (mark < 0 ? "" : target.substring(mark + 1));
+      for (String each : all.split("&")) {
         String[] pair = each.split("=", 2);
         commands.put(pair[0], pair.length == 1 ? "" : pair[1]);
       }

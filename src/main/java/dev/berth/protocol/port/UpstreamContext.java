@@ -9,4 +9,7 @@ public interface UpstreamContext extends ReplicaContext {
 
   /** Returns the gate of the replica's slots. */
   UpstreamGate gate();
+
+  /** Returns the dependencies of the replica's event loop. */
+  LoopDependencies ports();
 }
