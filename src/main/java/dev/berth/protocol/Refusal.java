@@ -33,5 +33,7 @@ public enum Refusal {
   /** The attempt was recalled before it arrived or after it was refused: it never runs there. */
   RECALLED,
   /** The reservation is for another deployment. */
-  OTHER_DEPLOYMENT
+  OTHER_DEPLOYMENT,
+  /** The upstream certainly did not run the request; it may be tried elsewhere. */
+  NOT_RUN
 }
