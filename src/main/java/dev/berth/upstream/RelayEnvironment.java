@@ -12,11 +12,6 @@ import org.jspecify.annotations.Nullable;
  * @param addresses policy of the addresses that upstreams may have, without the loopback rule
  * @param rootPath mount path of all routes, removed from paths; empty for none
  * @param via entry of this instance in the header {@code via}
- * @param streamBufferBytes maximum of unsent bytes of a response
  */
 public record RelayEnvironment(
-    @Nullable Path secretsDir,
-    Supplier<AddressPolicy> addresses,
-    String rootPath,
-    String via,
-    int streamBufferBytes) {}
+    @Nullable Path secretsDir, Supplier<AddressPolicy> addresses, String rootPath, String via) {}

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * read_ahead_bytes} are read before the client accepts them.
  */
 final class UpstreamRelay implements ExchangeListener, Response.Producer {
-  /** Charge of a part beyond its bytes, as the writer counts it. */
+  /** Charge of a part beyond its bytes, so that the limit holds for many small parts. */
   private static final int PIECE_OVERHEAD_BYTES = 64;
 
   /** Maximum of a body that is returned whole, and then sent in one message. */
@@ -65,8 +65,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private Headers headers = Headers.empty();
   private @Nullable RuntimeException failure; // result of a refused or failed exchange
   private @Nullable ResponseWriter writer;
-  private long unwritten; // charge of the received parts
-  private long unsent; // charge of the parts that the writer has not accepted
+  private long unsent; // charge of the parts of the response that the client has not accepted
   private boolean paused;
 
   UpstreamRelay(
@@ -141,7 +140,6 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     for (Buffer next = received.poll(); next != null; next = received.poll()) {
       first.appendBuffer(next);
     }
-    unwritten = 0;
     return first;
   }
 
@@ -179,9 +177,9 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
       return;
     }
     received.add(piece);
-    unwritten += charge(piece);
+    unsent += charge(piece);
     writeReceived();
-    if (!paused && unwritten + unsent >= settings.readAheadBytes()) {
+    if (!paused && unsent >= settings.readAheadBytes()) {
       paused = true;
       exchange().pause();
     }
@@ -199,7 +197,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
 
   /** Returns a response that has ended. One without a body may state the length of another. */
   private void answerWhole() {
-    if (bodiless || unwritten > MAX_WHOLE_BYTES) {
+    if (bodiless || unsent > MAX_WHOLE_BYTES) {
       answerProduced();
     } else {
       state = RelayState.RELAYING;
@@ -232,20 +230,13 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     return produced.future();
   }
 
-  /** Writes as much as the writer takes without overflow, and ends after the last part. */
   private void writeReceived() {
     ResponseWriter out = writer;
     if (out == null) {
-      return;
+      return; // called again with the writer
     }
-    for (Buffer next = received.peek(); next != null; next = received.peek()) {
+    for (Buffer next = received.poll(); next != null; next = received.poll()) {
       long charge = charge(next);
-      if (unsent > 0 && unsent + charge > instance.streamBufferBytes()) {
-        return;
-      }
-      received.remove();
-      unwritten -= charge;
-      unsent += charge;
       out.write(next).onComplete((sent, failed) -> onWritten(charge));
     }
     if (responseEnded) {
@@ -255,8 +246,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
 
   private void onWritten(long charge) {
     unsent -= charge;
-    writeReceived();
-    if (paused && unwritten + unsent < settings.readAheadBytes()) {
+    if (paused && unsent < settings.readAheadBytes()) {
       paused = false;
       exchange().resume();
     }
