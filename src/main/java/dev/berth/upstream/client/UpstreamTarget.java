@@ -27,4 +27,11 @@ public record UpstreamTarget(
    * @param idleNanos between two parts of the response, and between two accepted parts of a request
    */
   public record ExchangeTimeouts(long connectNanos, long firstByteNanos, long idleNanos) {}
+
+  /** Returns the value of the {@code host} field. */
+  String authority() {
+    String name = host.indexOf(':') < 0 ? host : "[" + host + "]"; // an IPv6 address
+    boolean known = socketPath != null || port == (tls == null ? 80 : 443);
+    return known ? name : name + ":" + port;
+  }
 }
