@@ -237,6 +237,7 @@ public final class DeploymentConfig {
           NUM_REPLICAS, replicas + ", with autoscaling_config", "only one of the two, or auto");
     }
     AutoscalingOptions.check(values.find(AUTOSCALING_CONFIG), values.find(AUTOSCALING));
+    UpstreamRules.checkDeployment(values);
   }
 
   /** Returns whether the file or the code requests autoscaling. */
@@ -274,8 +275,14 @@ public final class DeploymentConfig {
         : both; // and autoscaling replaces a fixed number of the code
   }
 
-  /** Returns a copy with the initial number of replicas if the deployment autoscales. */
+  /**
+   * Returns a copy with the initial number of replicas if the deployment autoscales, or with one
+   * replica for each upstream.
+   */
   static Settings withInitialReplicas(Settings said) {
+    if (UpstreamOptions.isGiven(said)) {
+      return UpstreamOptions.withReplicas(said);
+    }
     if (!autoscales(said)) {
       return said;
     }
@@ -316,7 +323,7 @@ public final class DeploymentConfig {
    *     initial_replicas}
    */
   public static Settings atCapacity(Settings settings, @Nullable Double percent, boolean rises) {
-    if (percent == null) {
+    if (percent == null || UpstreamOptions.isGiven(settings)) {
       return settings;
     }
     ServeConfig.TARGET_CAPACITY.require(percent);

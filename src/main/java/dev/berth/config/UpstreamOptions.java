@@ -159,6 +159,54 @@ public final class UpstreamOptions {
     return !deployment.all(DeploymentConfig.UPSTREAMS).isEmpty();
   }
 
+  /**
+   * Returns a copy with one replica for each upstream, and the largest of their numbers of slots.
+   */
+  static Settings withReplicas(Settings deployment) {
+    List<Settings> all = deployment.all(DeploymentConfig.UPSTREAMS);
+    int most = all.stream().mapToInt(each -> each.get(MAX_ONGOING_REQUESTS)).max().orElse(1);
+    return DeploymentConfig.withReplicas(deployment, all.size())
+        .put(DeploymentConfig.MAX_ONGOING_REQUESTS, most);
+  }
+
+  /** Returns whether an upstream needs {@code berth.secrets_dir}. */
+  public static boolean namesFiles(Settings entry) {
+    Settings tls = entry.find(TLS);
+    return entry.gives(HEADERS_FILE)
+        || tls != null && (tls.gives(CA_FILE) || tls.gives(CERT_FILE) || tls.gives(KEY_FILE));
+  }
+
+  /**
+   * Returns the paths of the upstreams in an entry of {@code applications}, by their keys.
+   *
+   * @param application a valid entry, as JSON values
+   */
+  public static Map<String, String> paths(Map<String, ?> application) {
+    Map<String, String> paths = new LinkedHashMap<>();
+    List<?> deployments = list(application.get(ApplicationConfig.DEPLOYMENTS.name()));
+    for (int at = 0; at < deployments.size(); at++) {
+      Object own = ((Map<?, ?>) deployments.get(at)).get(DeploymentConfig.BERTH.name());
+      List<?> all =
+          own instanceof Map<?, ?> map
+              ? list(map.get(DeploymentConfig.UPSTREAMS.name()))
+              : List.of();
+      for (int index = 0; index < all.size(); index++) {
+        String path = "deployments[%s].berth.upstreams[%s]".formatted(at, index);
+        paths.put(key(SECTION.fromMap((Map<?, ?>) all.get(index))), path);
+      }
+    }
+    return paths;
+  }
+
+  /** Returns the expectation of a key that another upstream has already. */
+  public static String uniqueExcept(String other) {
+    return "unique in the instance; " + other + " has it already: set id to count it apart";
+  }
+
+  private static List<?> list(@Nullable Object value) {
+    return value instanceof List<?> list ? list : List.of();
+  }
+
   /** Returns the entries of a deployment by their keys, in their order; empty without any. */
   public static Map<String, Settings> byKey(Settings deployment) {
     Map<String, Settings> all = new LinkedHashMap<>();

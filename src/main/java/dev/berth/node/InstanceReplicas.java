@@ -213,7 +213,8 @@ public class InstanceReplicas implements ReplicaListener {
         healthChecks(settings),
         routers.router(target.id()).healthCheckTimes,
         isVirtual(target),
-        startTimeout == null ? null : (Long) startTimeout.toNanos());
+        startTimeout == null ? null : (Long) startTimeout.toNanos(),
+        "");
   }
 
   private ReplicaLimits limits(Settings settings) {
@@ -402,7 +403,7 @@ public class InstanceReplicas implements ReplicaListener {
   // --- events of replicas, sent by the host on any thread ---
 
   @Override
-  public void onStartWaits(Replica replica, String reason) {
+  public void onWaiting(Replica replica, String reason) {
     controller.accept(new ReplicaWaits(replica.replicaId(), reason));
   }
 

@@ -34,6 +34,6 @@ public enum Refusal {
   RECALLED,
   /** The reservation is for another deployment. */
   OTHER_DEPLOYMENT,
-  /** The upstream certainly did not run the request; it may be tried elsewhere. */
+  /** The replica sent the request to its upstream, where it certainly did not run. */
   NOT_RUN
 }
