@@ -4,23 +4,42 @@ import dev.berth.routing.slots.RoutedReplica;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The replicas that certainly did not run one request, and the deployments that it left for a
- * fallback, latest first. Immutable, because the pump reads them on any thread.
+ * The replicas that did not run one request, and the deployments that it left for a fallback,
+ * latest first. Immutable, because the pump reads them on any thread.
  *
- * @param place a replica or a router
- * @param refused whether a replica is among them
+ * @param place a replica, or the router of a deployment
+ * @param refused whether a replica certainly did not run the request
  */
-record PastAttempts(Object place, boolean refused, @Nullable PastAttempts before) {
+record PastAttempts(Object place, AttemptEnd end, boolean refused, @Nullable PastAttempts before) {
 
-  static PastAttempts refusedBy(RoutedReplica replica, @Nullable PastAttempts before) {
-    return new PastAttempts(replica, true, before);
+  /** The end of an attempt. */
+  enum AttemptEnd {
+    /** The replica certainly did not run the request, and does not receive it again. */
+    NOT_RUN,
+    /** The replica had no thread; it may receive the request once that has waited. */
+    OVERLOADED,
+    /** The request left the deployment. */
+    LEFT
   }
 
-  static PastAttempts leaving(DeploymentRouter router, @Nullable PastAttempts before) {
-    return new PastAttempts(router, isRefused(before), before);
+  static PastAttempts refusedBy(RoutedReplica replica, @Nullable PastAttempts past) {
+    return new PastAttempts(replica, AttemptEnd.NOT_RUN, true, lasting(past));
   }
 
-  /** Returns whether a replica refused to run the request. */
+  static PastAttempts overloaded(RoutedReplica replica, @Nullable PastAttempts past) {
+    return new PastAttempts(replica, AttemptEnd.OVERLOADED, isRefused(past), lasting(past));
+  }
+
+  static PastAttempts leaving(DeploymentRouter router, @Nullable PastAttempts past) {
+    return new PastAttempts(router, AttemptEnd.LEFT, isRefused(past), lasting(past));
+  }
+
+  /** Returns the attempts without a last one that a replica refused for want of a thread. */
+  static @Nullable PastAttempts lasting(@Nullable PastAttempts past) {
+    return past != null && past.end == AttemptEnd.OVERLOADED ? past.before : past;
+  }
+
+  /** Returns whether a replica certainly did not run the request. */
   static boolean isRefused(@Nullable PastAttempts past) {
     return past != null && past.refused;
   }

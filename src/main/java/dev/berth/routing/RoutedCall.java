@@ -57,7 +57,6 @@ public final class RoutedCall extends SlotRequest {
   private int firstCredit; // bytes granted with the request; 0 after a reply
   private @Nullable StreamWindow window; // set while streaming
   private long sentNanos = UNKNOWN; // send time, while a ranker listens for the reply
-  private @Nullable PastAttempts attempts; // null unless a replica did not run it, or it moved
 
   /**
    * Routes a request that arrived on a loop. Call on that loop.
@@ -493,7 +492,7 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   boolean mayTryAgain() {
-    return attempts != null && !router.queue.hasTakersOr(loop.index());
+    return PastAttempts.isRefused(attempts) && !router.queue.hasTakersOr(loop.index());
   }
 
   /** Returns why the call's reservation no longer held; null for every other failure. */
@@ -723,14 +722,13 @@ public final class RoutedCall extends SlotRequest {
   @Override
   public boolean accepts(RoutedReplica candidate) {
     return candidate.routable()
-        && candidate != overloaded
         && (only == null || only == candidate)
-        && (attempts == null || !PastAttempts.contain(attempts, candidate));
+        && !PastAttempts.contain(attempts, candidate);
   }
 
   @Override
   public boolean picky() {
-    return only != null || attempts != null && attempts.place() instanceof RoutedReplica;
+    return only != null || attempts != null && attempts.end() == PastAttempts.AttemptEnd.NOT_RUN;
   }
 
   @Override

@@ -50,7 +50,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
   @Nullable RequestRecorder recorder; // set if the request is explained
   boolean done;
   boolean keyed; // the ranker has read the routing key
-  @Nullable RoutedReplica overloaded; // last replica that refused for want of a thread
+  @Nullable PastAttempts attempts; // null unless a replica did not run it, or it moved
   private byte overloads; // number of such refusals; a byte fits beside the flags
   private @Nullable Runnable leaveParent; // unregisters the cancel from the parent request
 
@@ -186,7 +186,6 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     router = next;
     sequence = 0;
     admitted = false;
-    overloaded = null;
     next.counters.calls.increment();
     acquire();
   }
@@ -304,7 +303,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
   }
 
   private void await() {
-    overloaded = null; // else this waiter could block those behind it
+    attempts = PastAttempts.lasting(attempts); // else this waiter could block those behind it
     loop.ring().schedule(this, queueDeadlineNanos);
     waiter = router.queue.join(this, sequence);
     router.queue.arrange();
@@ -489,7 +488,9 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     }
     router.counters.retries.increment();
     replica = null;
-    overloaded = refuser;
+    if (refuser != null) {
+      attempts = PastAttempts.overloaded(refuser, attempts);
+    }
     if (overloads++ == MAX_OVERLOADS || !takeAtOnce()) {
       end(router.backPressure("no thread for its handler"), false);
     }
