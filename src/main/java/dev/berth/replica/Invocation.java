@@ -15,6 +15,7 @@ import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.StreamReset;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.Refusal;
+import dev.berth.protocol.port.EarlyFailure;
 import dev.berth.protocol.port.HeadBytes;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.SendResult;
@@ -33,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * #complete}. Over 500 lines, because every exit frees the slot and sends one last message, and the
  * exits must be compared in one place.
  */
-sealed class Invocation extends InvocationContext implements HandledRequest
+sealed class Invocation extends InvocationContext implements HandledRequest, EarlyFailure
     permits ExplainedInvocation {
   /** Lowest status that counts neither as a success of the handler nor as its failure. */
   private static final int SERVER_ERROR = 500;
@@ -454,7 +455,8 @@ sealed class Invocation extends InvocationContext implements HandledRequest
    * Ends the request from here: sends the reason to the caller, and cancels the handler or the
    * producer of the stream.
    */
-  void breakOff(BerthException.Kind kind, String message) {
+  @Override
+  public void breakOff(BerthException.Kind kind, String message) {
     if (isOver()) {
       return;
     }

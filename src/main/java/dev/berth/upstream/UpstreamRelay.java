@@ -6,6 +6,7 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
+import dev.berth.protocol.port.EarlyFailure;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.UpstreamNotRun;
 import dev.berth.upstream.client.ExchangeListener;
@@ -67,6 +68,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private @Nullable ResponseWriter writer;
   private long unsent; // charge of the parts of the response that the client has not accepted
   private boolean paused;
+  private boolean unusable; // the rest of the response
 
   UpstreamRelay(
       RequestContext context,
@@ -266,12 +268,27 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     joined();
     if (responseEnded) {
       settle();
-    } else if (settings.stopsOnClose() || !requestEnded) {
+    } else if (settings.stopsOnClose() || !requestEnded || unusable) {
       exchange().cancel(settings.graceNanos());
     } else {
       paused = false;
       exchange().resume(); // reads to the end, which frees the upstream
     }
+  }
+
+  @Override
+  public boolean onUnusable(String reason) {
+    if (!unusable) {
+      unusable = true;
+      watch.onFailed(new UpstreamFailure(false, reason));
+      if (state == RelayState.WAITING || state == RelayState.RELAYING) {
+        ((EarlyFailure) context)
+            .breakOff(BerthException.Kind.OUTCOME_UNKNOWN, "upstream: " + reason); // cancels
+      } else {
+        exchange().cancel(settings.graceNanos());
+      }
+    }
+    return true;
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.berth.upstream;
 
+import dev.berth.api.Deployment;
 import dev.berth.api.Headers;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.UpstreamOptions;
@@ -103,7 +104,7 @@ record UpstreamSettings(
         origin.isUnix() ? origin.host() : null,
         origin.isTls() ? tls(entry.find(UpstreamOptions.TLS), origin, instance) : null,
         timeouts,
-        entry.get(UpstreamOptions.MAX_ONGOING_REQUESTS),
+        Deployment.MAX_ONGOING_REQUESTS_LIMIT, // the ledger holds the limit, which may rise first
         secrets && !origin.isTls() ? addresses.onlyLoopback() : addresses);
   }
 

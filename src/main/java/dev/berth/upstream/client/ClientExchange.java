@@ -206,6 +206,12 @@ final class ClientExchange implements UpstreamExchange {
     listener.onCancelled(confirmed);
   }
 
+  /** Returns whether the listener cancels the exchange because of its response. */
+  boolean onUnusable(String reason) {
+    return (phase == ExchangePhase.WAITING || phase == ExchangePhase.RECEIVING)
+        && listener.onUnusable(reason);
+  }
+
   /** Ends the exchange by a failure, unless it is over. */
   void onFailed(String reason) {
     if (isCancelled()) {

@@ -18,6 +18,16 @@ public interface ExchangeListener {
   /** Notifies the listener that the response was read to its end: the upstream is free. */
   void onEnd();
 
+  /**
+   * Notifies the listener that the response is malformed or late. The upstream may still run the
+   * request.
+   *
+   * @return whether the listener cancels the exchange; otherwise it fails at once
+   */
+  default boolean onUnusable(String reason) {
+    return false;
+  }
+
   /** Notifies the listener that the exchange failed, and that its connection is closed. */
   void onFailed(UpstreamFailure failure);
 

@@ -184,10 +184,11 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
       }
     } catch (MalformedResponse malformed) {
       ClientExchange failed = exchange;
-      if (failed != null && failed.isCancelled()) {
+      String reason = String.valueOf(malformed.getMessage());
+      if (failed != null && (failed.isCancelled() || failed.onUnusable(reason))) {
         unreadable = true; // the close may still confirm the cancellation
       } else {
-        fail(malformed.getMessage());
+        fail(reason);
       }
     } finally {
       loop.endDispatch(before);
@@ -392,7 +393,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     ClientExchange current = exchange;
     if (current == null) {
       close();
-    } else {
+    } else if (!current.onUnusable(current.timeoutReason())) {
       fail(current.timeoutReason());
     }
   }
