@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The end of a probe, which its first event determines. */
 final class ProbeListener implements ExchangeListener {
-  @Nullable ClientExchange exchange;
+  @Nullable UpstreamExchange exchange;
   private @Nullable Consumer<@Nullable String> done;
 
   ProbeListener(Consumer<@Nullable String> done) {

@@ -2,8 +2,8 @@ package dev.berth.upstream.client;
 
 import dev.berth.api.Headers;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.impl.buffer.VertxByteBufAllocator;
 import io.vertx.core.internal.buffer.BufferInternal;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -137,7 +137,8 @@ final class ResponseParser {
     int bytes = (int) Math.min(limit, in.readableBytes());
     if (piece == null) {
       // The last part of this read determines the capacity. Heap memory needs no release.
-      piece = Unpooled.wrappedBuffer(new byte[chunked ? in.readableBytes() : bytes]).clear();
+      int capacity = chunked ? in.readableBytes() : bytes;
+      piece = VertxByteBufAllocator.DEFAULT.heapBuffer(capacity, Integer.MAX_VALUE);
     }
     piece.writeBytes(in, bytes);
     if (phase != ParsePhase.UNTIL_CLOSE) {

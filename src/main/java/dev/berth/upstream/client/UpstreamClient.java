@@ -40,7 +40,7 @@ public final class UpstreamClient {
   private int probes; // of the connections
   private UpstreamTarget target;
   private RequestEncoder encoder;
-  private long armedNanos = ClientExchange.NONE; // time of the next sweep
+  private long armedNanos = UpstreamExchange.NONE; // time of the next sweep
   private @Nullable ScheduledFuture<?> sweep;
   private boolean closed;
 
@@ -68,10 +68,6 @@ public final class UpstreamClient {
       UpstreamRequest head, @Nullable Buffer whole, ExchangeListener listener) {
     assert loop.inThread();
     ByteBuf bytes = encoder.request(memory, head, whole);
-    if (closed || connections.size() - idle.size() - probes >= target.maxConnections()) {
-      bytes.release();
-      return new RefusedExchange(loop, listener, closed ? CLOSED : "client: no connection left");
-    }
     UpstreamConnection reused = idle.pollLast();
     while (reused != null && !reused.isUsable()) {
       reused.close();
@@ -81,11 +77,20 @@ public final class UpstreamClient {
     return connection.start(head, bytes, whole != null, listener);
   }
 
+  /** Opens a connection, in a later event: the lookup may know the address already. */
   private UpstreamConnection open(boolean probe) {
     UpstreamConnection made = new UpstreamConnection(this, loop, target, probe);
+    boolean full = !probe && connections.size() - idle.size() - probes >= target.maxConnections();
     connections.add(made);
     probes += probe ? 1 : 0;
-    loop.runOnContext(here -> opener.open(made)); // the lookup may know the address already
+    loop.runOnContext(
+        here -> {
+          if (closed || full) {
+            made.fail(closed ? CLOSED : "client: all connections in use");
+          } else {
+            opener.open(made);
+          }
+        });
     return made;
   }
 
@@ -109,7 +114,7 @@ public final class UpstreamClient {
         new UpstreamRequest("GET", path == null ? "/" : path, Headers.empty(), 0);
     ByteBuf bytes = path == null ? null : encoder.request(memory, request, Buffer.buffer());
     ProbeListener listener = new ProbeListener(done);
-    ClientExchange exchange = open(true).start(request, bytes, true, listener);
+    UpstreamExchange exchange = open(true).start(request, bytes, true, listener);
     listener.exchange = exchange;
     exchange.limit(now() + timeoutNanos);
     arm(now() + timeoutNanos);
@@ -166,13 +171,13 @@ public final class UpstreamClient {
   }
 
   private void sweep() {
-    armedNanos = ClientExchange.NONE;
+    armedNanos = UpstreamExchange.NONE;
     loop.dispatch(here -> arm(endPassed(now())));
   }
 
   /** Ends what has passed its deadline. Returns the next deadline. */
   private long endPassed(long now) {
-    long next = ClientExchange.NONE;
+    long next = UpstreamExchange.NONE;
     for (UpstreamConnection each : List.copyOf(connections)) {
       if (!each.isClosed() && each.deadline() <= now) {
         each.onDeadline();

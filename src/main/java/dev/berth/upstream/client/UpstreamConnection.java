@@ -42,7 +42,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   private final ContextInternal loop;
   private final ResponseParser parser = new ResponseParser(this);
   private @Nullable ChannelHandlerContext channel; // null until the socket is connected
-  private @Nullable ClientExchange exchange;
+  private @Nullable UpstreamExchange exchange;
   private boolean open;
   private boolean closed;
   private boolean excess; // bytes after a response
@@ -66,16 +66,13 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
    *
    * @param bytes head and whole body; null for a mere connect
    */
-  ClientExchange start(
+  UpstreamExchange start(
       UpstreamRequest request, @Nullable ByteBuf bytes, boolean whole, ExchangeListener listener) {
-    ClientExchange begun =
-        new ClientExchange(loop, this, listener, whole ? 0 : request.bodyLength(), whole);
+    UpstreamExchange begun =
+        new UpstreamExchange(loop, this, listener, whole ? 0 : request.bodyLength(), whole);
     exchange = begun;
     if (bytes != null) {
       parser.begin(request.method().equals("HEAD"));
-      if (open) {
-        begun.onOpen();
-      }
       begun.give(bytes);
     }
     touch();
@@ -92,9 +89,12 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   /** Handles the complete connection, after the TLS handshake. */
   void onOpen() {
     open = true;
-    ClientExchange waiting = exchange;
-    if (waiting != null && !waiting.onOpen()) {
-      endExchange(waiting);
+    UpstreamExchange waiting = exchange;
+    if (waiting != null) {
+      waiting.onOpen();
+      if (parser.isDone()) { // a probe that merely connects
+        endExchange(waiting);
+      }
     }
     touch();
   }
@@ -131,7 +131,6 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
       return loop.succeededFuture();
     }
     Promise<Void> accepted = loop.promise();
-    ClientExchange writer = exchange;
     unwritten++;
     given.addListener(
         done -> {
@@ -141,16 +140,10 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
             accepted.complete();
           } else {
             accepted.fail(done.cause());
-            loop.runOnContext(here -> onWriteFailed(writer, done.cause()));
+            failLater("request: not written: " + done.cause().getMessage());
           }
         });
     return accepted.future();
-  }
-
-  private void onWriteFailed(@Nullable ClientExchange writer, Throwable cause) {
-    if (writer != null && writer == exchange && !writer.isCancelled()) {
-      fail("request: not written: " + cause.getMessage());
-    }
   }
 
   boolean hasUnwritten() {
@@ -159,16 +152,18 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
 
   /** Shuts the output down. The response is still read, to its end. */
   void shutOutput() {
-    read(true);
     endTls();
     ((DuplexChannel) Objects.requireNonNull(channel).channel()).shutdownOutput();
-    touch();
+    read(true);
   }
 
   // --- reading ---
 
   void read(boolean on) {
-    Objects.requireNonNull(channel).channel().config().setAutoRead(on);
+    if (open && channel != null) { // a handshake is never paused
+      channel.channel().config().setAutoRead(on);
+      touch();
+    }
   }
 
   @Override
@@ -183,7 +178,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
         excess |= in.isReadable();
       }
     } catch (MalformedResponse malformed) {
-      ClientExchange failed = exchange;
+      UpstreamExchange failed = exchange;
       String reason = String.valueOf(malformed.getMessage());
       if (failed != null && (failed.isCancelled() || failed.onUnusable(reason))) {
         unreadable = true; // the close may still confirm the cancellation
@@ -212,7 +207,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
 
   @Override
   public void channelReadComplete(ChannelHandlerContext from) {
-    ClientExchange current = exchange;
+    UpstreamExchange current = exchange;
     if (current == null || !open) {
       return;
     }
@@ -231,7 +226,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   /** Ends an exchange with a complete response. */
-  private void endExchange(ClientExchange ended) {
+  private void endExchange(UpstreamExchange ended) {
     exchange = null;
     long keptSeconds = parser.keepAliveSeconds() - 1L;
     if (isUsable()
@@ -243,7 +238,6 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
         && !ended.isCancelled()) {
       idleNanos = Math.min(IDLE_NANOS, TimeUnit.SECONDS.toNanos(keptSeconds));
       read(true);
-      touch();
       client.onIdle(this);
     } else {
       close();
@@ -279,7 +273,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   private void onInputEnd() {
-    ClientExchange ended = exchange;
+    UpstreamExchange ended = exchange;
     if (ended == null || !open) {
       fail("connect: closed by the upstream" + cause());
       return;
@@ -287,10 +281,8 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     boolean orderly = fault == null && (target.tls() == null || closeNotified);
     if (parser.isDone() || (orderly && parser.endOfInput())) {
       endExchange(ended);
-    } else if (ended.isCancelled()) {
-      exchange = null;
-      close();
-      ended.onCancelled(fault == null || isReset(fault));
+    } else if (ended.isCancelled() && (fault == null || isReset(fault))) {
+      endExchange(ended);
     } else {
       fail("response: closed by the upstream" + cause());
     }
@@ -308,7 +300,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
 
   /** Resets the connection, and ends its exchange. */
   void fail(@Nullable String reason) {
-    ClientExchange failed = exchange;
+    UpstreamExchange failed = exchange;
     exchange = null;
     reset();
     if (failed != null) {
@@ -316,10 +308,24 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     }
   }
 
-  /** Closes the connection of an exchange that has sent nothing. */
-  void abandon() {
-    exchange = null;
-    reset();
+  /** Resets the connection in a later event, unless the exchange is over or cancelled by then. */
+  void failLater(String reason) {
+    UpstreamExchange failing = exchange;
+    loop.runOnContext(
+        here -> {
+          if (failing != null && failing == exchange && !failing.isCancelled()) {
+            fail(reason);
+          }
+        });
+  }
+
+  /** Closes the connection of a cancelled exchange that has sent nothing. */
+  void confirmUnsent(UpstreamExchange cancelled) {
+    if (exchange == cancelled) {
+      exchange = null;
+      reset();
+      cancelled.onEnd();
+    }
   }
 
   private void reset() {
@@ -383,14 +389,14 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   long deadline() {
-    ClientExchange current = exchange;
+    UpstreamExchange current = exchange;
     return current == null
         ? sinceNanos + idleNanos
         : current.deadline(target.timeouts(), sinceNanos);
   }
 
   void onDeadline() {
-    ClientExchange current = exchange;
+    UpstreamExchange current = exchange;
     if (current == null) {
       close();
     } else if (!current.onUnusable(current.timeoutReason())) {
