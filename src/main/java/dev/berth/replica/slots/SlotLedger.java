@@ -383,7 +383,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
   public void setMaxOngoing(int max) {
     boolean raised = changeMax(checkedMax(max)) < max; // before the stamp: see the class comment
     change(seen -> seen + STAMP_ONE);
-    if (raised) {
+    if (raised || max == 0) { // waiters may leave a closed replica
       observer.onSlotFreed(this);
     }
   }
