@@ -229,7 +229,7 @@ public final class UpstreamOptions {
   }
 
   /**
-   * Returns the {@code user_config} of an entry, to which the caller may add.
+   * Returns the {@code user_config} of an entry as a map that the caller may change.
    *
    * @param timeout default of {@code orphan_s}; null for none
    */
