@@ -205,7 +205,7 @@ class UpstreamReconcilerTest {
   }
 
   @Test
-  void laterControllerWaitsForAReplicaOfAnApplicationThatNobodyDeclares() {
+  void laterControllerWaitsForAReplicaOfAnUndeclaredApplication() {
     it.serve("app", of(MODELS, "1", "a"));
     it.restart();
     it.tellInventory();
