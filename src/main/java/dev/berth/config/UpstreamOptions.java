@@ -144,6 +144,12 @@ public final class UpstreamOptions {
 
   static final Section SECTION = KEYS.section().check(UpstreamOptions::check);
 
+  /** Name in the user_config of the route prefix, which is removed from paths. */
+  public static final String ROUTE_PREFIX = "route_prefix";
+
+  /** Name in the user_config of the mark that no other upstream could run a refused request. */
+  public static final String IS_ONLY = "is_only";
+
   private static final Duration USUAL_ORPHAN = Duration.ofSeconds(600);
 
   private UpstreamOptions() {}
@@ -215,8 +221,8 @@ public final class UpstreamOptions {
   }
 
   /**
-   * Returns an entry as the {@code user_config} of its replica, with the default of {@code
-   * orphan_s} and the deployment's {@code cancel_grace_s} added.
+   * Returns an entry as the {@code user_config} of its replica. Adds the default of {@code
+   * orphan_s}, the deployment's {@code cancel_grace_s}, {@link #ROUTE_PREFIX} and {@link #IS_ONLY}.
    */
   public static Map<String, @Nullable Object> userConfig(Settings deployment, Settings entry) {
     Duration timeout = deployment.find(DeploymentConfig.REQUEST_TIMEOUT_S);
@@ -224,7 +230,12 @@ public final class UpstreamOptions {
     Settings whole = entry.gives(ORPHAN_S) ? entry : entry.put(ORPHAN_S, orphan);
     Map<String, @Nullable Object> all = new LinkedHashMap<>(whole.toMap());
     ConfigKey<Duration> grace = DeploymentConfig.CANCEL_GRACE_S;
-    all.put(grace.name(), grace.type().write(deployment.get(grace)));
+    all.put(grace.name(), deployment.get(grace).toNanos() / 1e9);
+    all.put(ROUTE_PREFIX, deployment.around(ApplicationConfig.ROUTE_PREFIX));
+    all.put(
+        IS_ONLY,
+        deployment.all(DeploymentConfig.UPSTREAMS).size() == 1
+            && deployment.get(DeploymentConfig.FALLBACK).isEmpty());
     return all;
   }
 
