@@ -88,6 +88,15 @@ final class UpstreamRig implements AutoCloseable {
     return done.future().toCompletionStage().toCompletableFuture().get(20, SECONDS);
   }
 
+  /** Runs an action on the loop, and waits for its end. */
+  void run(Runnable action) throws Exception {
+    on(
+        () -> {
+          action.run();
+          return null;
+        });
+  }
+
   RecordedExchange get(String path) throws Exception {
     return send("GET", path, 0, "");
   }

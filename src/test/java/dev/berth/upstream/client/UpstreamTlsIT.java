@@ -179,10 +179,9 @@ class UpstreamTlsIT {
       peer.send("HTTP/1.1 200 OK\r\n\r\n");
       made.expect("head 200");
       long begin = System.nanoTime();
-      rig.on(
+      rig.run(
           () -> {
             made.exchange.cancel(confirmed ? UpstreamRig.LONG : UpstreamRig.GRACE);
-            return null;
           });
       if (confirmed) {
         assertThat(peer.readEnd()).isEqualTo("end");
@@ -241,11 +240,10 @@ class UpstreamTlsIT {
     RecordedExchange made = rig.send("POST", "/", 4 << 20, null);
     RemotePeer peer = accept(false);
     peer.readHead();
-    rig.on(
+    rig.run(
         () -> {
           made.exchange.write(Buffer.buffer(new byte[4 << 20]));
           made.exchange.end();
-          return null;
         });
     assertThat(peer.read(4 << 20)).hasSize(4 << 20);
     peer.send("HTTP/1.1 200 OK\r\ncontent-length: " + (4 << 20) + "\r\n\r\n");
