@@ -258,6 +258,40 @@ class UpstreamRelayIT {
   }
 
   @Test
+  void bodyIsSentAgainAfterARefusal() throws Exception {
+    one.behave("status=429");
+    rig =
+        new UpstreamRig(
+            "", deployment("models", "", upstream(one.url(), 2), upstream(two.url(), 2)));
+    rig.awaitOpen(4);
+    String body = "b".repeat(300_000);
+    for (int i = 0; i < 10; i++) {
+      ClientSocket client = rig.client();
+      client.send(
+          "POST /models/x HTTP/1.1\r\nHost: t\r\nContent-Length: " + body.length() + "\r\n\r\n");
+      client.send(body);
+      assertThat(client.readUntil("\r\n")).contains(" 200 ");
+    }
+    assertThat(one.requests()).isPositive();
+    assertThat(two.received()).allSatisfy(each -> assertThat(each.body()).isEqualTo(body));
+  }
+
+  @Test
+  void requestThatEachUpstreamRefusesGetsRetryAfter() throws Exception {
+    one.behave("status=429");
+    two.behave("status=429");
+    rig =
+        new UpstreamRig(
+            "", deployment("models", "", upstream(one.url(), 2), upstream(two.url(), 2)));
+    rig.awaitOpen(4);
+    HttpResponse<String> answer = rig.node.get("/models/x");
+    assertThat(answer.statusCode()).isEqualTo(503);
+    assertThat(answer.headers().firstValue("retry-after")).isPresent();
+    assertThat(one.requests()).isEqualTo(1);
+    assertThat(two.requests()).isEqualTo(1);
+  }
+
+  @Test
   void onlyUpstreamAnswersItsRefusalItself() throws Exception {
     one.behave("status=429");
     start("");
