@@ -69,6 +69,8 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private long unsent; // charge of the parts of the response that the client has not accepted
   private boolean paused;
   private boolean unusable; // the rest of the response
+  private boolean abandoned; // after orphan_s
+  private Runnable stopTimer = () -> {};
 
   UpstreamRelay(
       RequestContext context,
@@ -273,7 +275,14 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     } else {
       paused = false;
       exchange().resume(); // reads to the end, which frees the upstream
+      stopTimer = ports.timer().start(settings.orphanNanos(), this::abandon);
     }
+  }
+
+  /** Ends a cancelled exchange whose response does not end. */
+  private void abandon() {
+    abandoned = true;
+    exchange().cancel(settings.graceNanos());
   }
 
   @Override
@@ -293,7 +302,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
 
   @Override
   public void onCancelled(boolean confirmed) {
-    if (state == RelayState.REFUSED || (confirmed && settings.stopsOnClose())) {
+    if (state == RelayState.REFUSED || abandoned || (confirmed && settings.stopsOnClose())) {
       settle();
     } else {
       ports.timer().start(settings.orphanNanos(), this::settle);
@@ -312,6 +321,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   }
 
   private void settle() {
+    stopTimer.run();
     RuntimeException result = failure == null ? unknown("the client has left") : failure;
     answer.tryFail(result);
     produced.tryFail(result);

@@ -156,6 +156,16 @@ class UpstreamRelayIT {
     assertThat(one.requests()).isZero();
   }
 
+  /** A response to TRACE would show the credentials to the client. */
+  @ParameterizedTest
+  @CsvSource({"TRACE", "trace"})
+  void traceIsRefused(String method) throws Exception {
+    start("");
+    ClientSocket client = rig.client().send(method + " /models/x HTTP/1.1\r\nHost: t\r\n\r\n");
+    assertThat(client.readUntil("\r\n")).contains(" 405 ");
+    assertThat(one.requests()).isZero();
+  }
+
   @Test
   void upgradeIsNotImplemented() throws Exception {
     start("");
@@ -230,6 +240,17 @@ class UpstreamRelayIT {
     client.close();
     TestNode.until(() -> one.completed() == 1, () -> "the end of the response");
     assertThat(one.cancelled()).isEmpty();
+  }
+
+  @Test
+  void upstreamThatNeverEndsIsAbandonedAfterTheOrphanTime() throws Exception {
+    start("", "stops_on_close: false", "id: on", "orphan_s: 0.3");
+    ClientSocket client = rig.client().get("/models/x?never");
+    TestNode.until(() -> one.ongoing() == 1, () -> "a request");
+    long left = System.nanoTime();
+    client.close();
+    rig.awaitSum("running", 0);
+    assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - left)).isGreaterThan(250);
   }
 
   @Test
