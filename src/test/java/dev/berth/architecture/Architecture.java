@@ -212,7 +212,8 @@ final class Architecture {
             "dev.berth.admin..",
             "dev.berth.ingress..",
             "dev.berth.cli..",
-            "dev.berth.cluster..")
+            "dev.berth.cluster..",
+            "dev.berth.upstream.client..")
         .should()
         .dependOnClassesThat(
             namedAnyOf("io.vertx.core.Vertx", "io.vertx.core.internal.VertxInternal")

@@ -289,7 +289,9 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     }
   }
 
-  /** Resets the connection in a later event, unless the exchange is over or cancelled by then. */
+  /**
+   * Resets the connection in a later event, unless the exchange has ended or is cancelled by then.
+   */
   void failLater(String reason) {
     UpstreamExchange failing = exchange;
     loop.runOnContext(

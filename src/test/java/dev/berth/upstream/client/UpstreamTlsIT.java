@@ -201,6 +201,20 @@ class UpstreamTlsIT {
     }
   }
 
+  @Test
+  void stalledUploadIsResetAfterTheGrace() throws Exception {
+    use(true, "TLSv1.3");
+    RecordedExchange made = rig.send("POST", "/", 32 << 20, null);
+    RemotePeer peer = accept(false);
+    peer.readHead();
+    rig.on(() -> made.exchange.write(Buffer.buffer(new byte[32 << 20])));
+    long begin = System.nanoTime();
+    rig.run(() -> made.exchange.cancel(UpstreamRig.GRACE));
+    made.expect("cancelled false");
+    assertThat(System.nanoTime() - begin).isLessThan(TimeUnit.MILLISECONDS.toNanos(2_500));
+    assertThat(new RemotePeer(plain).readEnd()).isEqualTo("reset");
+  }
+
   @ParameterizedTest
   @CsvSource({"true, TLSv1.3", "true, TLSv1.2", "false, TLSv1.3", "false, TLSv1.2"})
   void closeNotifyEndsABodyAndMereEndDoesNot(boolean openSsl, String protocol) throws Exception {
