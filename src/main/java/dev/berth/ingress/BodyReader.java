@@ -187,7 +187,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     }
     int most = to.wholeBodyBytes();
     if (most == 0 && length >= 0) { // a body of unknown length may wait for its response
-      most = to.upstreams().replayBytes();
+      most = to.proxying().replayBytes();
     }
     return length > most ? 0 : most;
   }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.ingress.FakeUpstream.Call;
 import dev.berth.protocol.port.ViaEntry;
-import dev.berth.routing.UpstreamRules;
+import dev.berth.routing.ProxyRules;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.util.List;
@@ -30,9 +30,7 @@ class UpstreamRouteIT {
   }
 
   private void proxies(boolean proxies) {
-    rig.upstream
-        .router()
-        .configure(new UpstreamRules(proxies, List.of(), proxies ? REPLAY_BYTES : 0));
+    rig.upstream.router().configure(new ProxyRules(proxies, List.of(), proxies ? REPLAY_BYTES : 0));
   }
 
   private String own() {

@@ -41,7 +41,7 @@ class FallbackTest {
   }
 
   private static void fallback(DeploymentRouter of, DeploymentId... to) {
-    of.configure(new UpstreamRules(true, List.of(to), 0));
+    of.configure(new ProxyRules(true, List.of(to), 0));
   }
 
   private DeploymentRouter router(DeploymentId of) {
