@@ -13,8 +13,4 @@ import java.util.List;
 public record ProxyRules(boolean proxies, List<DeploymentId> fallback, int replayBytes) {
   /** Rules of a deployment whose replicas are handlers of this instance. */
   public static final ProxyRules NONE = new ProxyRules(false, List.of(), 0);
-
-  public ProxyRules {
-    fallback = List.copyOf(fallback);
-  }
 }

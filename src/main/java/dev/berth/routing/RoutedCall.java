@@ -424,10 +424,8 @@ public final class RoutedCall extends SlotRequest {
     replica = null;
     waitedNanos = UNKNOWN;
     attempts = PastAttempts.with(refuser, true, attempts);
-    if (isPastDeadline()) {
-      end(timeout(), false);
-    } else if (!mayRepeat) {
-      end(notRun(), false);
+    if (!mayRepeat || isPastDeadline()) {
+      end(isPastDeadline() ? timeout() : notRun(), false);
     } else if (!leaves()) {
       enqueueAgain();
     }
