@@ -468,7 +468,7 @@ class UpstreamClientIT {
     first.readHead();
     RemotePeer idle = rig.roundTrip(null);
     UpstreamRig other = new UpstreamRig();
-    try (other) {
+    try {
       UpstreamTarget target = other.target(UpstreamRig.LONG, UpstreamRig.LONG);
       rig.run(
           () -> {
@@ -483,6 +483,8 @@ class UpstreamClientIT {
       assertThat(peer.readHead()).contains("host: 127.0.0.1:" + other.server.getLocalPort());
       peer.send(OK);
       moved.expect("head 200", "piece ok", "end");
+    } finally {
+      other.close();
     }
   }
 
