@@ -46,7 +46,7 @@ public final class UpstreamHandler implements AsyncHandler {
     }
     if (request.method().equalsIgnoreCase("TRACE")
         || request.method().equalsIgnoreCase("CONNECT")) {
-      return refuse(405, "method: " + request.method() + " (expected: one that no proxy answers)");
+      return refuse(405, "method: " + request.method() + " (expected: neither TRACE nor CONNECT)");
     }
     if (RelayHeaders.hasDotSegment(request.path())) {
       return refuse(400, "path: with a dot segment (expected: a normalized path)");

@@ -23,9 +23,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request at its upstream. It settles, and so frees its slot, when the exchange is over: the
- * response was read to its end, the upstream closed after a cancel, or {@code orphan_s} passed
- * since a reset. Confined to the replica's loop.
+ * A request at its upstream. Its end frees the slot: the response was read to the end, the upstream
+ * closed after a cancel, or {@code orphan_s} passed after a reset. Confined to the replica's loop.
  *
  * <p>A response that arrives within one turn of the loop is returned whole. The head of any other
  * is returned at the end of that turn, and its parts pass as they arrive. At most {@code
@@ -217,7 +216,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   /** Returns the head of a response whose end has not arrived with it. */
   private void onTurnEnd() {
     if (state == RelayState.REFUSED && !responseEnded) {
-      exchange().cancel(settings.graceNanos()); // no more of its body
+      exchange().cancel(settings.graceNanos()); // the rest is not needed
     } else if (state == RelayState.WAITING && !context.cancelled()) {
       answerProduced();
     }
