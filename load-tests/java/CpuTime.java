@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 
 /**
  * Run time so far of each thread of some processes, in nanoseconds by the scheduler's own clock.
@@ -18,21 +19,45 @@ record CpuTime(Map<String, Long> threads, Map<String, Long> compilers) {
   static CpuTime of(List<Process> processes) throws IOException {
     CpuTime time = new CpuTime(new HashMap<>(), new HashMap<>());
     for (Process process : processes) {
-      try (DirectoryStream<Path> tasks =
-          Files.newDirectoryStream(Path.of("/proc/" + process.pid() + "/task"))) {
-        for (Path task : tasks) {
-          time.add(task);
-        }
-      }
+      time.add(process.pid(), name -> false, "");
     }
     return time;
   }
 
-  private void add(Path task) throws IOException {
+  /**
+   * Returns the same of this process, without the threads of the garbage collector and without the
+   * calling thread, which measures.
+   */
+  static CpuTime ofApplication() throws IOException {
+    CpuTime time = new CpuTime(new HashMap<>(), new HashMap<>());
+    String measures = Path.of("/proc/thread-self").toRealPath().getFileName().toString();
+    time.add(ProcessHandle.current().pid(), CpuTime::isCollector, measures);
+    return time;
+  }
+
+  /**
+   * @param leftOut names of threads that do not count
+   * @param measures id of a thread that does not count
+   */
+  private void add(long process, Predicate<String> leftOut, String measures) throws IOException {
+    try (DirectoryStream<Path> tasks =
+        Files.newDirectoryStream(Path.of("/proc/" + process + "/task"))) {
+      for (Path task : tasks) {
+        if (!task.endsWith(measures)) {
+          add(task, leftOut);
+        }
+      }
+    }
+  }
+
+  private void add(Path task, Predicate<String> leftOut) throws IOException {
     try {
       String figures = Files.readString(task.resolve("schedstat"));
-      (isCompiler(Files.readString(task.resolve("comm"))) ? compilers : threads)
-          .put(task.toString(), Long.parseLong(figures.substring(0, figures.indexOf(' '))));
+      String name = Files.readString(task.resolve("comm"));
+      if (!leftOut.test(name)) {
+        (isCompiler(name) ? compilers : threads)
+            .put(task.toString(), Long.parseLong(figures.substring(0, figures.indexOf(' '))));
+      }
     } catch (NoSuchFileException ended) {
       // The thread ended between the list and the read.
     }
@@ -44,6 +69,11 @@ record CpuTime(Map<String, Long> threads, Map<String, Long> compilers) {
    */
   static boolean isCompiler(String name) {
     return name.contains(" CompilerThre");
+  }
+
+  /** Returns whether a thread belongs to the garbage collector G1, by its name in the kernel. */
+  static boolean isCollector(String name) {
+    return name.startsWith("GC Thread#") || name.startsWith("G1 ");
   }
 
   /** Returns the microseconds of all threads except the compilers since an earlier time. */

@@ -32,6 +32,10 @@ public final class SelfCheck {
     }
     for (String name : new String[] {"vert.x-eventloo\n", "java\n", "VM Thread\n"}) {
       expect(name, CpuTime.isCompiler(name), false);
+      expect(name, CpuTime.isCollector(name), false);
+    }
+    for (String name : new String[] {"GC Thread#1\n", "G1 Conc#0\n", "G1 Main Marker\n"}) {
+      expect(name, CpuTime.isCollector(name), true);
     }
   }
 

@@ -210,6 +210,8 @@ def led(trial, fault):
     fault.last(CUT_S)
     trial.cluster.net.heal()
     fault.heals()
+    if lost(trial, fault):  # the other worker then no longer pings it over the event bus
+        fault.cuts(fault.others)
 
 
 def silenced(trial, fault):

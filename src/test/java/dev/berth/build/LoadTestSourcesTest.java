@@ -46,6 +46,13 @@ class LoadTestSourcesTest {
   }
 
   @Test
+  void carriersCompileAsTheirScriptDoes(@TempDir Path folder) throws IOException {
+    List<Path> sources = sources("java");
+    sources.addAll(sources("carriers"));
+    compile(sources, folder);
+  }
+
+  @Test
   void figuresAreTooOldAfterAHundredCommitsOfMain(@TempDir Path folder) throws Exception {
     Repository repository = new Repository(folder);
     String first = repository.commit("src/main/A", 1);
