@@ -465,7 +465,19 @@ public final class RoutedCall extends SlotRequest {
     }
     ReplicaSet set = router.replicas;
     boolean closed = PastAttempts.isRefused(attempts) || set.anyFor(this, false);
-    return closed && !set.anyFor(this, true) ? PastAttempts.next(this, attempts) : null;
+    return closed && !set.anyFor(this, true) ? nextDeployment() : null;
+  }
+
+  /**
+   * Returns the first open fallback of this deployment, else of the one that the call left last,
+   * and so on. None is used twice.
+   */
+  private @Nullable DeploymentRouter nextDeployment() {
+    DeploymentRouter next = router.fallbackFor(this);
+    for (PastAttempts past = attempts; next == null && past != null; past = past.before()) {
+      next = past.place() instanceof DeploymentRouter left ? left.fallbackFor(this) : null;
+    }
+    return next;
   }
 
   private boolean staysHere() {
