@@ -21,6 +21,7 @@ import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.routing.slots.RoutingExclusions;
 import dev.berth.routing.slots.SlotSource;
+import dev.berth.routing.slots.WaiterOwner;
 import dev.berth.routing.slots.WaiterQueue;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -153,17 +154,22 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   private boolean mayLeave() {
     ReplicaSet set = replicas;
-    return fallbackFor(null) != null && set.eligible.length > 0 && !set.anyFor(null, true);
+    return fallbackFor(null, null) != null && set.eligible.length > 0 && !set.anyFor(null, true);
   }
 
-  /** Returns the first fallback with slots, where the call has not been; null for none. */
-  @Nullable DeploymentRouter fallbackFor(@Nullable RoutedCall call) {
+  /**
+   * Returns the first fallback that is not among a request's attempts and has slots.
+   *
+   * @param request null for any
+   */
+  @Nullable DeploymentRouter fallbackFor(
+      @Nullable WaiterOwner request, @Nullable PastAttempts past) {
     for (DeploymentId id : proxying.fallback()) {
       DeploymentRouter next = routers.find(id);
       if (next != null
-          && (call == null || !call.wasAt(next))
+          && !PastAttempts.contain(past, next)
           && next.available()
-          && next.replicas.anyFor(call, true)) {
+          && next.replicas.anyFor(request, true)) {
         return next;
       }
     }

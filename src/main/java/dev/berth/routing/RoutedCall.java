@@ -473,9 +473,10 @@ public final class RoutedCall extends SlotRequest {
    * and so on. None is used twice.
    */
   private @Nullable DeploymentRouter nextDeployment() {
-    DeploymentRouter next = router.fallbackFor(this);
-    for (PastAttempts past = attempts; next == null && past != null; past = past.before()) {
-      next = past.place() instanceof DeploymentRouter left ? left.fallbackFor(this) : null;
+    PastAttempts past = PastAttempts.with(router, true, attempts);
+    DeploymentRouter next = null;
+    for (PastAttempts each = past; next == null && each != null; each = each.before()) {
+      next = each.place() instanceof DeploymentRouter left ? left.fallbackFor(this, past) : null;
     }
     return next;
   }
@@ -485,11 +486,6 @@ public final class RoutedCall extends SlotRequest {
         || selection != null
         || only != null
         || owner.isSpare();
-  }
-
-  /** Returns whether the call is at a deployment, or was. */
-  boolean wasAt(DeploymentRouter place) {
-    return place == router || PastAttempts.contain(attempts, place);
   }
 
   @Override
