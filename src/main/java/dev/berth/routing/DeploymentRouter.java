@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.ObjIntConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -100,9 +101,8 @@ public final class DeploymentRouter implements HandleMetricSource {
     this.reach = new ReachWatch(deployment);
     this.bounds = routers.bounds;
     this.blocked = routers.blocked;
-    ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking();
-    SlotSource source = new SlotSource(() -> replicas, this::mayLeave, pumpRanking, pumpRandom);
-    this.queue = new WaiterQueue(source, blocked);
+    BooleanSupplier hasFallback = () -> fallbackFor(null, null) != null;
+    this.queue = new WaiterQueue(new SlotSource(() -> replicas, hasFallback, pumpRandom), blocked);
     this.legGate = new GangGate(bounds);
     this.ranker = new CurrentRanker(usual, this::publishAgain);
     this.replicas = ReplicaSet.empty(blocked, usual);
@@ -152,16 +152,7 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   // --- waiting ---
 
-  private boolean mayLeave() {
-    ReplicaSet set = replicas;
-    return fallbackFor(null, null) != null && set.eligible.length > 0 && !set.anyFor(null, true);
-  }
-
-  /**
-   * Returns the first fallback that is not among a request's attempts and has slots.
-   *
-   * @param request null for any
-   */
+  /** Returns the first fallback with slots for a request, or for any, without its past attempts. */
   @Nullable DeploymentRouter fallbackFor(
       @Nullable WaiterOwner request, @Nullable PastAttempts past) {
     for (DeploymentId id : proxying.fallback()) {

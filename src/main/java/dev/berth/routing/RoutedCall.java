@@ -417,9 +417,7 @@ public final class RoutedCall extends SlotRequest {
     if (recorder != null) {
       recorder.recordRefusal(refuser, Refusal.NOT_RUN);
     }
-    if (selection == null) {
-      turnedAway();
-    }
+    turnedAway();
     accepted = false;
     replica = null;
     waitedNanos = UNKNOWN;

@@ -9,14 +9,20 @@ import org.jspecify.annotations.Nullable;
 /**
  * The slots of one deployment for its waiters. Used by the pump only, on one thread at a time.
  *
- * @param mayLeave returns whether waiters may leave although no slot is free
+ * @param hasFallback returns whether another deployment could run a request now
  */
 public record SlotSource(
     Supplier<ReplicaSet> replicas,
-    BooleanSupplier mayLeave,
+    BooleanSupplier hasFallback,
     ReplicaRanker.Ranking ranking,
     RandomGenerator random)
     implements WaiterQueue.GrantSource {
+
+  /** Creates a source with a ranking of its own. */
+  public SlotSource(
+      Supplier<ReplicaSet> replicas, BooleanSupplier hasFallback, RandomGenerator random) {
+    this(replicas, hasFallback, new ReplicaRanker.Ranking(), random);
+  }
 
   @Override
   public @Nullable Grant grantFor(WaiterOwner owner) {
@@ -31,7 +37,8 @@ public record SlotSource(
 
   @Override
   public boolean waitersMayLeave() {
-    return mayLeave.getAsBoolean();
+    ReplicaSet set = replicas.get();
+    return hasFallback.getAsBoolean() && set.eligible.length > 0 && !set.anyFor(null, true);
   }
 
   @Override
