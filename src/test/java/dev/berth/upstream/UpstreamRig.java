@@ -33,7 +33,7 @@ final class UpstreamRig implements AutoCloseable {
     return """
         http_options: {host: 127.0.0.1, port: 0}
         %s
-        berth: {event_loops: 2, admin: {port: 0}, shutdown_timeout_s: 5%s}
+        berth: {event_loops: 2, ephemeral: true, admin: {port: 0}, shutdown_timeout_s: 5%s}
         """
         .formatted(applications(deployments), more.isEmpty() ? "" : ", " + more);
   }
