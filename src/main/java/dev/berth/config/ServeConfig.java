@@ -14,6 +14,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -66,7 +67,7 @@ public record ServeConfig(
           .reaches(ChangeReach.CONTROLLER)
           .means(
               "Percentage of each deployment's num_replicas to run, rounded half up, at least 1 of"
-                  + " each unless it is 0. null: all.");
+                  + " each unless it is 0. null: all. Upstreams always run.");
 
   private static final Pattern ENTRY = Pattern.compile("applications\\[\\d+]");
 
@@ -111,7 +112,30 @@ public record ServeConfig(
       checkEndpoints(values.all(APPLICATIONS), berth);
       checkDataPort(values.find(HTTP_OPTIONS), berth.find(InstanceOptions.RESERVATIONS));
     }
+    boolean clustered = berth != null && berth.find(InstanceOptions.CLUSTER) != null;
+    checkUpstreams(values.all(APPLICATIONS), clustered);
     values.checkBounds();
+  }
+
+  /**
+   * Checks the upstreams of applications that run in one instance.
+   *
+   * @param clustered whether the instance is a node of a cluster
+   */
+  static void checkUpstreams(List<Settings> applications, boolean clustered) {
+    Map<String, String> paths = new HashMap<>();
+    for (Settings application : applications) {
+      for (Settings deployment : application.all(ApplicationConfig.DEPLOYMENTS)) {
+        Settings own = DeploymentConfig.own(deployment);
+        if (own != null && UpstreamOptions.isGiven(own)) {
+          UpstreamOptions.requireUnique(own, paths);
+          if (clustered) {
+            String expected = "an instance without it: not supported in clusters";
+            own.problem(DeploymentConfig.UPSTREAMS, "with berth.cluster", expected);
+          }
+        }
+      }
+    }
   }
 
   private static void checkEndpoints(List<Settings> applications, Settings berth) {

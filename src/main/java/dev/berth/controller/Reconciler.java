@@ -118,6 +118,7 @@ final class Reconciler {
     return !replica.isSick()
         && !deployment.isCurrent(replica)
         && !placement.leaves(replica)
+        && replica.upstream.isEmpty() // else its entry is not of the target
         && !target.version().needsRestartFrom(replica.version());
   }
 
@@ -356,7 +357,7 @@ final class Reconciler {
       return;
     }
     for (int i = 0; i < count; i++) {
-      steps.add(new ReconcileStep.StartStep(made, placement.next()));
+      steps.add(new ReconcileStep.StartStep(made, placement.next(), ""));
     }
   }
 

@@ -126,7 +126,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
       return;
     }
     boolean expects = headers.contains(HttpExchange.EXPECT);
-    boolean awaited = expects && exchange.expectsContinue();
+    boolean awaited = expects && exchange.answer.expectsContinue();
     if (expects && !awaited) {
       exchange.answer.sendAndClose(ErrorResponses.expectationFailed());
       return;
@@ -185,7 +185,9 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     if (to == null || ReservationHeader.of(exchange.http.headers()) != null) {
       return 0; // the lease of a token holds the slot only for a limited time
     }
-    int most = to.wholeBodyBytes();
+    int whole = to.wholeBodyBytes();
+    // A body of unknown length may wait for its response.
+    int most = whole == 0 && length >= 0 ? to.proxying().replayBytes() : whole;
     return length > most ? 0 : most;
   }
 

@@ -64,8 +64,9 @@ final class ClientResponse implements Completable<Void> {
       announceUnread(out);
       exchange.finish(status, end(out, status, whole.bytes()));
     } else if (response.body() instanceof Response.Body.Received received) {
-      long length = ((InboundStream) received.stream()).length();
-      largeIs(exchange.route.sizes().recordSize(http.path(), length));
+      InboundStream stream = (InboundStream) received.stream();
+      long length = stream.declaredLength();
+      largeIs(exchange.route.sizes().recordSize(http.path(), stream.length()));
       if (isBodyless(status)) {
         received.cancel().run();
         announceUnread(out);
@@ -220,10 +221,15 @@ final class ClientResponse implements Completable<Void> {
 
   // --- clients that still send ---
 
+  /** Returns whether the client waits for 100-continue. */
+  boolean expectsContinue() {
+    return exchange.http.headers().contains(HttpExchange.EXPECT, "100-continue", true);
+  }
+
   /** Sends 100-continue to a client that waits for it, unless the response is already sent. */
   void bodyWanted() {
     HttpServerResponse out = exchange.http.response();
-    if (!continued && exchange.expectsContinue() && !exchange.isOver() && !out.headWritten()) {
+    if (!continued && expectsContinue() && !exchange.isOver() && !out.headWritten()) {
       continued = true;
       out.writeContinue();
     }
@@ -234,7 +240,7 @@ final class ClientResponse implements Completable<Void> {
    * not, so the meaning of the next bytes is unknown.
    */
   private boolean mustClose() {
-    return !continued && exchange.expectsContinue();
+    return !continued && expectsContinue();
   }
 
   /** Announces the close of the connection, if the rest of the body will not be read. */

@@ -15,13 +15,12 @@ import dev.berth.routing.explain.CandidateSnapshot;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.ranking.CurrentRanker;
 import dev.berth.routing.slots.GangGate;
-import dev.berth.routing.slots.Grant;
 import dev.berth.routing.slots.InstanceQueueLimits;
-import dev.berth.routing.slots.Pick;
 import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.routing.slots.RoutingExclusions;
+import dev.berth.routing.slots.SlotSource;
 import dev.berth.routing.slots.WaiterOwner;
 import dev.berth.routing.slots.WaiterQueue;
 import java.util.ArrayList;
@@ -31,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.ObjIntConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -82,11 +82,9 @@ public final class DeploymentRouter implements HandleMetricSource {
   /** The ranker of the deployment's replicas. */
   public final CurrentRanker ranker;
 
-  // used by the pump only
-  private final ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking();
-  private final RandomGenerator pumpRandom;
   volatile ReplicaSet replicas;
   private volatile RouterSettings settings;
+  volatile ProxyRules proxying = ProxyRules.NONE;
   private final CompletionRate endedRate = new CompletionRate(); // input of Retry-After
   private volatile Runnable wanted = () -> {}; // runs when a request waits without a replica
   final ReachWatch reach;
@@ -103,10 +101,10 @@ public final class DeploymentRouter implements HandleMetricSource {
     this.reach = new ReachWatch(deployment);
     this.bounds = routers.bounds;
     this.blocked = routers.blocked;
-    this.queue = new WaiterQueue(this::grantFor, blocked);
+    BooleanSupplier hasFallback = () -> fallbackFor(null, null) != null;
+    this.queue = new WaiterQueue(new SlotSource(() -> replicas, hasFallback, pumpRandom), blocked);
     this.legGate = new GangGate(bounds);
     this.ranker = new CurrentRanker(usual, this::publishAgain);
-    this.pumpRandom = pumpRandom;
     this.replicas = ReplicaSet.empty(blocked, usual);
     this.fulfillmentTimes = LatencyBuckets.forEach(routers.loops());
     this.dispatchGaps = LatencyBuckets.forEach(routers.loops());
@@ -154,14 +152,19 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   // --- waiting ---
 
-  /** Returns a slot for a waiter, or null. Called by the pump, on one thread at a time. */
-  private @Nullable Grant grantFor(WaiterOwner owner) {
-    ReplicaSet set = replicas;
-    if (!set.available || owner.hopeless()) {
-      return Grant.UNAVAILABLE;
+  /** Returns the first fallback with slots for a request, or for any, without its past attempts. */
+  @Nullable DeploymentRouter fallbackFor(
+      @Nullable WaiterOwner request, @Nullable PastAttempts past) {
+    for (DeploymentId id : proxying.fallback()) {
+      DeploymentRouter next = routers.find(id);
+      if (next != null
+          && !PastAttempts.contain(past, next)
+          && next.available()
+          && next.replicas.anyFor(request, true)) {
+        return next;
+      }
     }
-    Pick.rank(set, owner, pumpRanking, pumpRandom);
-    return Pick.from(set, pumpRanking, owner, owner.holdNanos(), pumpRandom);
+    return null;
   }
 
   void pumpIfWaiting() {
@@ -375,6 +378,17 @@ public final class DeploymentRouter implements HandleMetricSource {
     settings = next;
   }
 
+  /** Returns the rules of a deployment whose replicas are remote servers. */
+  public ProxyRules proxying() {
+    return proxying;
+  }
+
+  /** Changes those rules live. */
+  public void configure(ProxyRules next) {
+    proxying = next;
+    pumpIfWaiting();
+  }
+
   public BerthException backPressure(String bound) {
     RouterSettings now = settings;
     int retryAfter = now.retryAfterSeconds() < 0 ? retryAfter() : now.retryAfterSeconds();
@@ -404,6 +418,9 @@ public final class DeploymentRouter implements HandleMetricSource {
       placesChanged();
     }
     lookWhetherReached(now);
+    if (!proxying.fallback().isEmpty()) {
+      pumpIfWaiting(); // a fallback may have opened
+    }
     endedRate.measure(counters.ended.sum(), queue.isEmpty(), now);
   }
 

@@ -91,6 +91,7 @@ final class ReplicaRig {
   final List<String> suspicions = new ArrayList<>(); // what was told of passive health
   final List<String> waits = new ArrayList<>(); // what was told of starts that wait
   String lost = ""; // what is said of threads
+  String upstream = ""; // key of the replicas that start later
   boolean noThreads; // and there will be none
   final List<Timer> timers = new ArrayList<>();
   final LatencyBuckets healthCheckTimes = new LatencyBuckets();
@@ -168,7 +169,7 @@ final class ReplicaRig {
     }
 
     @Override
-    public void onStartWaits(Replica replica, String reason) {
+    public void onWaiting(Replica replica, String reason) {
       waits.add(reason);
     }
 
@@ -271,7 +272,8 @@ final class ReplicaRig {
         Replicas.HEALTH_CHECKS,
         healthCheckTimes,
         false,
-        startTimeoutNanos);
+        startTimeoutNanos,
+        upstream);
   }
 
   ReplicaLoopBinding seat(int loop) {

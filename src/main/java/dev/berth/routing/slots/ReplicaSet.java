@@ -146,6 +146,22 @@ public final class ReplicaSet {
     return Arrays.stream(all).filter(each -> each.isOn(blocked)).count();
   }
 
+  /**
+   * Returns whether a replica is routable, and a request accepts it.
+   *
+   * @param request null for any
+   * @param open whether only replicas with slots count, free or in use
+   */
+  public boolean anyFor(@Nullable WaiterOwner request, boolean open) {
+    for (RoutedReplica each : all) {
+      boolean accepted = request == null ? each.routable() : request.accepts(each);
+      if (accepted && (!open || each.maxOngoing() > 0)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Returns whether a routable replica is on an instance that is not suspected. */
   public boolean isReached(RoutingExclusions blocked) {
     return Stream.of(all)

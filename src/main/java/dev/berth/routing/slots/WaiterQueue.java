@@ -42,6 +42,14 @@ public final class WaiterQueue {
   public interface GrantSource {
     /** Returns a slot for a waiter, or null if no replica that the waiter accepts is free. */
     @Nullable Grant grantFor(WaiterOwner owner);
+
+    /** Returns whether waiters may leave the queue although no slot is free. */
+    default boolean waitersMayLeave() {
+      return false;
+    }
+
+    /** Declines the offered slots: each waiter was looked at, and none accepts them. */
+    default void declineOffers() {}
   }
 
   private final GrantSource source;
@@ -217,6 +225,7 @@ public final class WaiterQueue {
 
   private void grantAll() {
     boolean exhausted = false; // a waiter that accepts every replica got no slot
+    boolean passedOver = false; // a waiter that accepts only some replicas got none
     Waiter waiter = ends.after;
     while (waiter != ends && !exhausted) {
       Waiter next = waiter.after;
@@ -228,12 +237,17 @@ public final class WaiterQueue {
           waiter.unlink();
           hand(waiter, grant);
         } else {
-          exhausted = !waiter.owner.picky(); // the waiters behind a picky waiter may get a slot
+          // Else the waiters behind may get a slot, or leave.
+          exhausted = !waiter.owner.picky() && !source.waitersMayLeave();
+          passedOver = true;
         }
       }
       waiter = next;
     }
     nothingFree = exhausted;
+    if (passedOver && !exhausted && !unseen) {
+      source.declineOffers();
+    }
   }
 
   /**

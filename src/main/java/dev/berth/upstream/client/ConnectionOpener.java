@@ -1,0 +1,117 @@
+package dev.berth.upstream.client;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.util.concurrent.Future;
+import io.vertx.core.internal.ContextInternal;
+import io.vertx.core.spi.transport.Transport;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Opens connections. Each connect resolves the name, and uses the first address that the policy
+ * permits. Confined to the event loop.
+ */
+final class ConnectionOpener {
+
+  /** Resolution of a name on the event loop. The ports of the addresses have no meaning. */
+  interface NameLookup {
+    Future<List<InetSocketAddress>> resolve(String host);
+  }
+
+  private final ContextInternal loop;
+  private final ByteBufAllocator memory;
+  private final Transport transport;
+  private final NameLookup names;
+
+  ConnectionOpener(ContextInternal loop, ByteBufAllocator memory, NameLookup names) {
+    this.loop = loop;
+    this.memory = memory;
+    this.transport = loop.owner().transport();
+    this.names = names;
+  }
+
+  /** Opens a connection, unless it closes before. */
+  void open(UpstreamConnection connection) {
+    UpstreamTarget target = connection.target;
+    String path = target.socketPath();
+    if (path != null) {
+      io.vertx.core.net.SocketAddress unix =
+          io.vertx.core.net.SocketAddress.domainSocketAddress(path);
+      connect(connection, transport.convert(unix));
+      return;
+    }
+    names
+        .resolve(target.host())
+        .addListener(
+            (Future<List<InetSocketAddress>> found) -> {
+              if (found.isSuccess()) {
+                connectPermitted(connection, found.getNow());
+              } else {
+                fail(connection, "name: not resolved: " + found.cause().getMessage());
+              }
+            });
+  }
+
+  private void connectPermitted(UpstreamConnection connection, List<InetSocketAddress> found) {
+    UpstreamTarget target = connection.target;
+    String refusal = "name: no address";
+    for (InetSocketAddress each : found) {
+      refusal = target.addresses().refusal(each.getAddress(), target.port());
+      if (refusal == null) {
+        connect(connection, new InetSocketAddress(each.getAddress(), target.port()));
+        return;
+      }
+    }
+    fail(connection, refusal);
+  }
+
+  private void connect(UpstreamConnection connection, SocketAddress address) {
+    if (connection.isClosed()) {
+      return;
+    }
+    UpstreamTarget target = connection.target;
+    boolean unix = target.socketPath() != null;
+    Bootstrap bootstrap =
+        new Bootstrap()
+            .group(loop.nettyEventLoop())
+            .channelFactory(transport.channelFactory(unix))
+            .option(ChannelOption.ALLOCATOR, memory)
+            .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, 0) // the client's own deadline holds
+            .handler(handlers(connection));
+    if (!unix) {
+      bootstrap.option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.SO_KEEPALIVE, true);
+    }
+    bootstrap
+        .connect(address)
+        .addListener(
+            done -> {
+              if (!done.isSuccess()) {
+                fail(connection, "connect: " + done.cause().getMessage());
+              }
+            });
+  }
+
+  private ChannelHandler handlers(UpstreamConnection connection) {
+    return new ChannelInitializer<Channel>() {
+      @Override
+      protected void initChannel(Channel channel) {
+        UpstreamTls tls = connection.target.tls();
+        if (tls != null) {
+          channel.pipeline().addLast(tls.handler(memory, connection.target.port()));
+        }
+        channel.pipeline().addLast(connection);
+      }
+    };
+  }
+
+  private void fail(UpstreamConnection connection, @Nullable String reason) {
+    loop.dispatch(here -> connection.fail(reason));
+  }
+}
