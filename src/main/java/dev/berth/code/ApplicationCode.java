@@ -4,10 +4,17 @@ import static dev.berth.config.ApplicationConfig.ARGS;
 import static dev.berth.config.ApplicationConfig.IMPORT_PATH;
 
 import dev.berth.api.Application;
+import dev.berth.api.Deployment;
+import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.ImportPath;
+import dev.berth.config.InstanceOptions;
 import dev.berth.config.SecretArguments;
+import dev.berth.config.UpstreamOptions;
 import dev.berth.config.keys.ConfigProblem;
+import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.YamlScalars;
 import dev.berth.protocol.UserFailure;
 import dev.berth.replica.hooks.ContextClassLoaderScope;
@@ -36,11 +43,14 @@ import org.slf4j.LoggerFactory;
  * disk access.
  *
  * @param config of the application
- * @param builder public, static; without a parameter, or with a map
+ * @param builder public, static; without a parameter, or with a map; null for the built-in
+ *     application
  * @param classLoader of the application's jars; null when it has none
  */
 record ApplicationCode(
-    ApplicationConfig config, Method builder, @Nullable ApplicationClassLoader classLoader)
+    ApplicationConfig config,
+    @Nullable Method builder,
+    @Nullable ApplicationClassLoader classLoader)
     implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ApplicationCode.class);
   private static final int MAX_SECRET_BYTES = 64 << 10;
@@ -56,18 +66,46 @@ record ApplicationCode(
    */
   static ApplicationCode find(ApplicationConfig config) {
     List<ConfigProblem> problems = new ArrayList<>();
+    boolean builtIn = config.get(IMPORT_PATH).equals(ImportPath.PROXY);
+    if (builtIn) {
+      requireSecrets(config, problems);
+    }
     ApplicationClassLoader own = open(config, problems);
     ClassLoader loader = own == null ? ApplicationCode.class.getClassLoader() : own;
-    Method builder = problems.isEmpty() ? builder(config, loader, problems) : null;
-    if (builder != null) {
+    Method builder = problems.isEmpty() && !builtIn ? builder(config, loader, problems) : null;
+    if (builder != null || builtIn) {
       new NamedClasses(config, loader, problems).check();
     }
-    if (builder != null && problems.isEmpty()) {
+    if ((builder != null || builtIn) && problems.isEmpty()) {
       return new ApplicationCode(config, builder, own);
     }
     ConfigException refused = new ConfigException(problems);
     close(config, own);
     throw refused;
+  }
+
+  /** Requires a directory of secrets for upstreams that name files in it. */
+  private static void requireSecrets(ApplicationConfig config, List<ConfigProblem> problems) {
+    if (config.settings().around(InstanceOptions.SECRETS_DIR) == null) {
+      for (Settings each : config.deployments()) {
+        UpstreamOptions.byKey(each).entrySet().stream()
+            .filter(upstream -> UpstreamOptions.namesFiles(upstream.getValue()))
+            .map(Map.Entry::getKey)
+            .forEach(
+                key ->
+                    problems.add(
+                        problem(
+                            config,
+                            UpstreamOptions.paths(config.entry()).get(key),
+                            key + ", with files",
+                            "berth.secrets_dir of the instance")));
+      }
+    }
+  }
+
+  /** Returns the names of the deployments of the built-in application; the ingress is the first. */
+  private List<String> names() {
+    return config.deployments().stream().map(each -> each.get(DeploymentConfig.NAME)).toList();
   }
 
   /**
@@ -78,6 +116,9 @@ record ApplicationCode(
   String identity() {
     Fingerprint print =
         new Fingerprint().add("import_path", config.get(IMPORT_PATH)).add("args", config.get(ARGS));
+    if (builder == null) {
+      print.add("deployments", names());
+    }
     for (Path path : config.jars()) {
       try (JarFile jar = new JarFile(path.toFile())) {
         for (var entries = jar.entries(); entries.hasMoreElements(); ) {
@@ -191,11 +232,20 @@ record ApplicationCode(
   /**
    * Calls the builder with the application's class loader as context class loader. Runs user code.
    *
+   * @param builtIn handlers of the built-in application
    * @throws StartFailedException when the builder fails
    * @throws ConfigException when the result is not an application
    */
-  Application build() {
-    Object built = ContextClassLoaderScope.call(classLoader, this::call);
+  Application build(BuiltInHandlers builtIn) {
+    Method called = builder;
+    if (called == null) {
+      List<Deployment> all =
+          names().stream()
+              .map(each -> Deployment.of(each, builtIn.of(new DeploymentId(config.name(), each))))
+              .toList();
+      return Application.of(all.get(0), all.subList(1, all.size()).toArray(new Deployment[0]));
+    }
+    Object built = ContextClassLoaderScope.call(classLoader, () -> call(called));
     if (built instanceof Application application) {
       return application;
     }
@@ -203,11 +253,11 @@ record ApplicationCode(
     throw new ConfigException(List.of(problem(config, what, BUILDER)));
   }
 
-  private @Nullable Object call() {
+  private @Nullable Object call(Method called) {
     try {
-      return builder.getParameterCount() == 0
-          ? builder.invoke(null)
-          : builder.invoke(null, SecretArguments.read(config.get(ARGS), this::secret));
+      return called.getParameterCount() == 0
+          ? called.invoke(null)
+          : called.invoke(null, SecretArguments.read(config.get(ARGS), this::secret));
     } catch (InvocationTargetException thrown) {
       throw startFailure(thrown.getCause());
     } catch (IllegalAccessException | LinkageError broken) {

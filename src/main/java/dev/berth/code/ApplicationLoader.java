@@ -26,18 +26,21 @@ final class ApplicationLoader {
    * Loads an application. For code that is already loaded, creates only new settings.
    *
    * @param known loaded code of this application, by build
+   * @param builtIn handlers of the built-in application
    * @throws ConfigException with all problems of the file with this code
    * @throws StartFailedException when the code fails
    */
   static BuildCache.LoadedRevision read(
-      BuildCache.BuildInputs source, Map<String, LoadedApplication> known) {
+      BuildCache.BuildInputs source,
+      Map<String, LoadedApplication> known,
+      BuiltInHandlers builtIn) {
     ApplicationConfig config = source.config();
     ApplicationCode code = ApplicationCode.find(config);
     try {
       String build = code.identity();
       LoadedApplication same = known.get(build);
       if (same == null) {
-        Application application = code.build();
+        Application application = code.build(builtIn);
         LoadedApplication loaded =
             new LoadedApplication(build, config, application, settings(source, application), code);
         return new BuildCache.LoadedRevision(loaded, loaded.built());

@@ -104,6 +104,7 @@ public final class BuildCache {
   private final Map<String, Promise<CachedBuild>> obtaining = new HashMap<>(); // by name
   private boolean closed;
   private Consumer<LoadedApplication> onIdle = code -> {};
+  private BuiltInHandlers builtIn = BuiltInHandlers.NONE;
 
   /**
    * Creates an empty cache.
@@ -124,6 +125,11 @@ public final class BuildCache {
     this.sources = sources;
     this.controller = controller;
     this.onClosed = gone;
+  }
+
+  /** Sets the handlers of the built-in application; without them it cannot be built. */
+  public void serve(BuiltInHandlers handlers) {
+    builtIn = handlers;
   }
 
   /**
@@ -182,7 +188,8 @@ public final class BuildCache {
         ? read(
             threads,
             source,
-            known.stream().collect(Collectors.toMap(each -> each.code.build(), each -> each.code)))
+            known.stream().collect(Collectors.toMap(each -> each.code.build(), each -> each.code)),
+            builtIn)
         : new PendingLoad(source.config(), Future.failedFuture(new StartFailedException(lost)));
   }
 
@@ -190,12 +197,15 @@ public final class BuildCache {
    * Starts to read code before the controller requests it; pass the result to {@link #readEarly}.
    * Thread-safe.
    */
-  public static PendingLoad read(HookThreads threads, BuildInputs source) {
-    return read(threads, source, Map.of());
+  public static PendingLoad read(HookThreads threads, BuildInputs source, BuiltInHandlers builtIn) {
+    return read(threads, source, Map.of(), builtIn);
   }
 
   private static PendingLoad read(
-      HookThreads threads, BuildInputs source, Map<String, LoadedApplication> known) {
+      HookThreads threads,
+      BuildInputs source,
+      Map<String, LoadedApplication> known,
+      BuiltInHandlers builtIn) {
     Promise<LoadedRevision> read = Promise.promise();
     try {
       threads.run(
@@ -203,7 +213,7 @@ public final class BuildCache {
           HookThreads.HookKind.BUILD,
           () -> {
             try {
-              read.complete(ApplicationLoader.read(source, known));
+              read.complete(ApplicationLoader.read(source, known, builtIn));
             } catch (Throwable thrown) { // user code
               read.fail(thrown);
             }
@@ -334,7 +344,7 @@ public final class BuildCache {
     if (!reads) {
       sources
           .elsewhere(application, build)
-          .compose(source -> read(threads, source).read())
+          .compose(source -> read(threads, source, builtIn).read())
           .onComplete(
               (got, failed) -> control.run(() -> onObtained(name, build, got, failed, here)));
     }

@@ -1,6 +1,7 @@
 package dev.berth.code;
 
 import dev.berth.config.DeploymentConfig;
+import dev.berth.config.UpstreamOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.DeploymentVersion;
@@ -9,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Factory of deployment versions, which determine the effect of a change. Other code requires new
  * replicas. Other replica settings are sent to running replicas. Settings used only by the
- * controller and the routers do not affect replicas.
+ * controller and the routers do not affect replicas. Upstreams are never replaced: all changes are
+ * sent to them.
  *
  * <p>Source: Ray Serve's {@code DeploymentVersion}; {@code DeploymentVersionsTest} names each key.
  */
@@ -24,10 +26,14 @@ final class DeploymentVersions {
    */
   static DeploymentVersion of(String build, Settings settings, @Nullable String routePrefix) {
     Fingerprint code = new Fingerprint();
-    if (settings.find(DeploymentConfig.VERSION) == null) {
-      code.add("build", build);
+    if (UpstreamOptions.isGiven(settings)) {
+      code.add("upstreams", null); // never replaced: an upstream is one replica
+    } else {
+      if (settings.find(DeploymentConfig.VERSION) == null) {
+        code.add("build", build);
+      }
+      settings.reaching(ChangeReach.REPLICA_RECREATE).forEach(code::add);
     }
-    settings.reaching(ChangeReach.REPLICA_RECREATE).forEach(code::add);
     Fingerprint live = new Fingerprint().add("route_prefix", routePrefix);
     settings.reaching(ChangeReach.REPLICA_LIVE).forEach(live::add);
     return new DeploymentVersion(code.toString(), live.toString());

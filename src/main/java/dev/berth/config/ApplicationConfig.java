@@ -47,7 +47,9 @@ public record ApplicationConfig(
   public static final ConfigKey<ImportPath> IMPORT_PATH =
       RECREATE
           .required("import_path", ImportPath.TYPE)
-          .means("Static method that builds the application.");
+          .means(
+              "Static method that builds the application. berth:proxy is built in: its deployments"
+                  + " are those of deployments, and the first one serves the route.");
 
   private static final Keys ENV = new Keys(ChangeReach.REPLICA_RECREATE);
 
@@ -123,6 +125,7 @@ public record ApplicationConfig(
     if (own != null) {
       TrafficOptions.check(own, true);
     }
+    UpstreamRules.checkApplication(values);
     values.marks().tree(); // reports an entry that cannot be stored as JSON
   }
 

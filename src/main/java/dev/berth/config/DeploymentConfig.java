@@ -182,6 +182,23 @@ public final class DeploymentConfig {
               "Name of the code, in place of its digest: other code or arguments with the same name"
                   + " start no new replicas; another name does. Set only in code in Ray Serve.");
 
+  // Remote servers in place of handlers.
+  public static final ConfigKey<List<Settings>> UPSTREAMS =
+      OWN.key("upstreams", Types.list(UpstreamOptions.SECTION), List.of())
+          .means(
+              "Remote servers that serve the requests, one replica each; only with import_path:"
+                  + " berth:proxy, which requires them. From 1 to 64. Changed live.");
+  public static final ConfigKey<List<String>> FALLBACK =
+      OWN_ROUTER
+          .key("fallback", Types.list(Types.NAME), List.of())
+          .means(
+              "Deployments of the same application, in order, for requests that no upstream has"
+                  + " run: each is closed or has refused the request.");
+  public static final ConfigKey<Integer> REPLAY_BYTES =
+      OWN_ROUTER
+          .key("replay_bytes", Types.integer(0, 64 << 20, "bytes"), 1 << 20)
+          .means("Largest request body that may be sent to another upstream after a refusal.");
+
   public static final ConfigKey<Settings> BERTH =
       KEYS.mapping("berth", OWN.section()).means("Keys without a name in Ray Serve.");
 
@@ -220,6 +237,7 @@ public final class DeploymentConfig {
           NUM_REPLICAS, replicas + ", with autoscaling_config", "only one of the two, or auto");
     }
     AutoscalingOptions.check(values.find(AUTOSCALING_CONFIG), values.find(AUTOSCALING));
+    UpstreamRules.checkDeployment(values);
   }
 
   /** Returns whether the file or the code requests autoscaling. */
@@ -257,8 +275,14 @@ public final class DeploymentConfig {
         : both; // and autoscaling replaces a fixed number of the code
   }
 
-  /** Returns a copy with the initial number of replicas if the deployment autoscales. */
+  /**
+   * Returns a copy with the initial number of replicas if the deployment autoscales, or with one
+   * replica for each upstream.
+   */
   static Settings withInitialReplicas(Settings said) {
+    if (UpstreamOptions.isGiven(said)) {
+      return UpstreamOptions.withReplicas(said);
+    }
     if (!autoscales(said)) {
       return said;
     }
@@ -299,7 +323,7 @@ public final class DeploymentConfig {
    *     initial_replicas}
    */
   public static Settings atCapacity(Settings settings, @Nullable Double percent, boolean rises) {
-    if (percent == null) {
+    if (percent == null || UpstreamOptions.isGiven(settings)) {
       return settings;
     }
     ServeConfig.TARGET_CAPACITY.require(percent);

@@ -14,6 +14,9 @@ import org.jspecify.annotations.Nullable;
  */
 public record ImportPath(String className, String method) {
 
+  /** The built-in application whose replicas are upstreams. */
+  public static final ImportPath PROXY = new ImportPath("berth", "proxy");
+
   /** Method name of a path that contains only a class. */
   private static final String BUILDER_METHOD = "build";
 

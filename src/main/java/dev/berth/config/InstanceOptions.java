@@ -84,6 +84,12 @@ public final class InstanceOptions {
                   + " 98 % of the time for as long. Otherwise it would run on without serving any"
                   + " request.");
 
+  public static final ConfigKey<Path> SECRETS_DIR =
+      KEYS.optional("secrets_dir", Types.PATH)
+          .means(
+              "Directory of the files that upstreams name, on this node: headers_file and those of"
+                  + " tls. Relative to the folder of the file. null: none may be named.");
+
   // Persistence of the desired state across restarts.
   public static final ConfigKey<Path> STATE_DIR =
       KEYS.optional("state_dir", Types.PATH)

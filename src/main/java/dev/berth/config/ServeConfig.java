@@ -66,7 +66,7 @@ public record ServeConfig(
           .reaches(ChangeReach.CONTROLLER)
           .means(
               "Percentage of each deployment's num_replicas to run, rounded half up, at least 1 of"
-                  + " each unless it is 0. null: all.");
+                  + " each unless it is 0. null: all. Upstreams always run.");
 
   private static final Pattern ENTRY = Pattern.compile("applications\\[\\d+]");
 
@@ -111,6 +111,8 @@ public record ServeConfig(
       checkEndpoints(values.all(APPLICATIONS), berth);
       checkDataPort(values.find(HTTP_OPTIONS), berth.find(InstanceOptions.RESERVATIONS));
     }
+    boolean clustered = berth != null && berth.find(InstanceOptions.CLUSTER) != null;
+    UpstreamRules.checkInstance(values.all(APPLICATIONS), clustered);
     values.checkBounds();
   }
 

@@ -50,7 +50,8 @@ public final class Controller {
     this.reports = new HandleReports(ports.silentNanos());
     this.hosts = new NodePool(ports.epoch().node());
     this.autoscaled = new AutoscaledDeployments(ports.epoch(), reports);
-    this.deployments = new DeploymentStates(ports, hosts, autoscaled);
+    this.deployments =
+        new DeploymentStates(ports, hosts, autoscaled, new UpstreamKeys(recovery::holdsUpstream));
     this.applications =
         new ApplicationStates(
             ports.epoch(), deployments, recovery, this::observe, autoscaled::forget);

@@ -40,8 +40,13 @@ public sealed interface ControllerAction {
   /** Discards a build that no replica and no target references; its class loader may be closed. */
   record DiscardBuild(Epoch epoch, String application, String build) implements Command {}
 
-  /** Starts a replica with the target's settings and reports the outcome. */
-  record StartReplica(Epoch epoch, String node, DeploymentTarget target, String replicaId)
+  /**
+   * Starts a replica with the target's settings and reports the outcome.
+   *
+   * @param upstream key of the upstream that the replica represents; empty for none
+   */
+  record StartReplica(
+      Epoch epoch, String node, DeploymentTarget target, String replicaId, String upstream)
       implements CommandTo {}
 
   /** Applies the target's settings to a running replica, which accepts requests meanwhile. */

@@ -104,8 +104,8 @@ public sealed interface ControllerEvent {
   record ReplicaFailed(String replicaId, String reason) implements OfReplica {}
 
   /**
-   * The start of a replica waits for a thread, or its handlers for a carrier, or the wait has
-   * ended.
+   * The start of a replica waits for a thread, or its handlers for a carrier, or its upstream is
+   * closed, or the wait has ended.
    *
    * @param reason one line, for people; empty when the wait has ended
    */
@@ -169,6 +169,8 @@ public sealed interface ControllerEvent {
      * @param healthy result of its checks
      * @param refused whether it refused its last configuration
      * @param startedMs time of its start command, in milliseconds since 1970
+     * @param upstream key of the upstream that it represents; empty for none
+     * @param waits last report of {@link ReplicaWaits} for an upstream
      */
     public record Found(
         ReplicaInfo info,
@@ -177,6 +179,8 @@ public sealed interface ControllerEvent {
         ReplicaPhase phase,
         boolean healthy,
         boolean refused,
-        long startedMs) {}
+        long startedMs,
+        String upstream,
+        String waits) {}
   }
 }

@@ -151,6 +151,13 @@ final class ControllerRecovery {
     return since.containsKey(replicaId);
   }
 
+  /** Returns whether an unclaimed replica represents this upstream. */
+  boolean holdsUpstream(String key) {
+    return unclaimed.values().stream()
+        .flatMap(each -> each.replicas.stream())
+        .anyMatch(found -> found.upstream().equals(key));
+  }
+
   /** Returns and removes the events of a claimed replica since it was found. */
   Collection<OfReplica> since(Found found) {
     Map<Class<?>, OfReplica> kept = since.remove(found.info().replicaId());

@@ -220,7 +220,7 @@ final class DeploymentState {
 
   /**
    * Returns the status message: the condition, the missing replicas, and the reason of the first
-   * replica that waits for a thread or a carrier.
+   * replica that waits for a thread or a carrier, or whose upstream is closed.
    */
   private String message() {
     boolean virtual = target.settings().get(DeploymentConfig.THREADS).equals("virtual");
@@ -234,7 +234,13 @@ final class DeploymentState {
             .findFirst()
             .map(replica -> replica.id + ' ' + replica.reason)
             .orElse("");
-    return Stream.of(progress.standing().message(), lacks, virtual ? CARRIERS : "", waits)
+    String closed =
+        replicas.values().stream()
+            .filter(replica -> !replica.waits.isEmpty())
+            .findFirst()
+            .map(replica -> replica.upstream + ' ' + replica.waits)
+            .orElse("");
+    return Stream.of(progress.standing().message(), lacks, virtual ? CARRIERS : "", waits, closed)
         .filter(part -> !part.isEmpty())
         .collect(Collectors.joining("; "));
   }
@@ -250,6 +256,9 @@ final class DeploymentState {
         wanted ? target.revision() : replica.target.revision(),
         routable,
         replica.startedMs,
-        reason);
+        Stream.of(reason, replica.waits)
+            .filter(part -> !part.isEmpty())
+            .collect(Collectors.joining("; ")),
+        replica.upstream);
   }
 }

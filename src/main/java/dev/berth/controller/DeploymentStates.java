@@ -1,6 +1,7 @@
 package dev.berth.controller;
 
 import dev.berth.config.DeploymentConfig;
+import dev.berth.config.UpstreamOptions;
 import dev.berth.controller.ControllerAction.AnnounceDeployment;
 import dev.berth.controller.ControllerAction.AnnounceReplica;
 import dev.berth.controller.ControllerAction.Publish;
@@ -46,16 +47,22 @@ final class DeploymentStates {
   private final ControllerPorts ports;
   private final NodePool hosts;
   private final AutoscaledDeployments autoscaled;
+  private final UpstreamKeys upstreams;
   private final Map<String, ReplicaRecord> replicas = new HashMap<>(); // by replica id
   private final TreeSet<DeploymentState> waking = new TreeSet<>(DeploymentState.BY_WAKE);
   private final Set<String> ended = new LinkedHashSet<>(); // replica ids, oldest first
   private long counter; // number of the last snapshot
 
-  DeploymentStates(ControllerPorts ports, NodePool hosts, AutoscaledDeployments autoscaled) {
+  DeploymentStates(
+      ControllerPorts ports,
+      NodePool hosts,
+      AutoscaledDeployments autoscaled,
+      UpstreamKeys upstreams) {
     this.epoch = ports.epoch();
     this.ports = ports;
     this.hosts = hosts;
     this.autoscaled = autoscaled;
+    this.upstreams = upstreams;
   }
 
   // --- deployments ---
@@ -126,8 +133,7 @@ final class DeploymentStates {
       for (ReplicaRecord each : deployment.replicas.values()) {
         each.ongoing = ports.ongoing().applyAsInt(each.id);
       }
-      ReconcileDecision decision =
-          Reconciler.decide(deployment, hosts.placement(deployment, turn.nowNanos), turn.nowNanos);
+      ReconcileDecision decision = decide(deployment, turn.nowNanos);
       decision.steps().forEach(step -> take(deployment, step, turn));
       deployment.progress = decision.progress();
       deployment.lacks = decision.lacks();
@@ -143,6 +149,14 @@ final class DeploymentStates {
     }
     wakeAt(deployment, wakeNanos);
     turn.touch(deployment.application);
+  }
+
+  private ReconcileDecision decide(DeploymentState deployment, long nowNanos) {
+    Placement placement = hosts.placement(deployment, nowNanos);
+    return !deployment.deleting && UpstreamOptions.isGiven(deployment.target.settings())
+        ? UpstreamReconciler.decide(
+            deployment, placement, key -> upstreams.isFreeFor(key, deployment), nowNanos)
+        : Reconciler.decide(deployment, placement, nowNanos);
   }
 
   /**
@@ -184,7 +198,13 @@ final class DeploymentStates {
       long nowMs = ports.wallMillis().getAsLong();
       ReplicaRecord replica =
           new ReplicaRecord(
-              deployment, id, start.node(), start.target(), ReplicaPhase.STARTING, nowMs);
+              deployment,
+              id,
+              start.node(),
+              start.target(),
+              ReplicaPhase.STARTING,
+              nowMs,
+              start.upstream());
       add(replica, turn);
       command(replica, turn);
     } else if (step instanceof ReconcileStep.ReconfigureStep reconfigure) {
@@ -205,6 +225,7 @@ final class DeploymentStates {
     replica.deployment.replicas.put(replica.id, replica);
     replicas.put(replica.id, replica);
     hosts.onReplicaAdded(replica);
+    upstreams.onReplicaAdded(replica);
     announce(replica, "", turn);
   }
 
@@ -213,7 +234,7 @@ final class DeploymentStates {
     replica.commandedNanos = turn.nowNanos;
     DeploymentTarget next = replica.next;
     if (replica.phase == ReplicaPhase.STARTING) {
-      turn.add(new StartReplica(epoch, replica.node, replica.target, replica.id));
+      turn.add(new StartReplica(epoch, replica.node, replica.target, replica.id, replica.upstream));
     } else if (replica.phase == ReplicaPhase.UPDATING && next != null) {
       turn.add(new ReconfigureReplica(epoch, replica.node, replica.id, next));
     } else {
@@ -305,10 +326,7 @@ final class DeploymentStates {
     } else if (event instanceof ControllerEvent.ReplicaRunning running) {
       onRunning(replica, running.replica(), turn);
     } else if (event instanceof ControllerEvent.ReplicaWaits waits) {
-      replica.reason =
-          replica.phase == ReplicaPhase.STARTING || replica.phase == ReplicaPhase.RUNNING
-              ? waits.reason()
-              : replica.reason;
+      onWaits(replica, waits.reason());
     } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
       onFailed(replica, failed.reason(), turn);
     } else if (event instanceof ControllerEvent.ReplicaReconfigured reconfigured) {
@@ -323,6 +341,14 @@ final class DeploymentStates {
       onSuspect(replica, suspect, turn);
     } else if (event instanceof ControllerEvent.ReplicaStopped) {
       onStopped(replica, turn);
+    }
+  }
+
+  private static void onWaits(ReplicaRecord replica, String reason) {
+    if (!replica.upstream.isEmpty()) {
+      replica.waits = reason;
+    } else if (replica.phase == ReplicaPhase.STARTING || replica.phase == ReplicaPhase.RUNNING) {
+      replica.reason = reason;
     }
   }
 
@@ -374,6 +400,7 @@ final class DeploymentStates {
     }
     replica.target = next;
     replica.next = null;
+    replica.refused = false;
     if (replica.phase == ReplicaPhase.UPDATING) {
       to(replica, ReplicaPhase.RUNNING, "", turn);
       onStarted(replica);
@@ -412,7 +439,8 @@ final class DeploymentStates {
     replica.healthy = event.healthy();
     if (replica.isActive() && was != replica.isSick()) { // also before the start is reported
       replica.reason = event.reason();
-      if (replica.isServing() && replica.isSick()) {
+      // An upstream that is down proves nothing about its version, and is not replaced.
+      if (replica.isServing() && replica.isSick() && replica.upstream.isEmpty()) {
         fail(replica, ReplicaFailure.HEALTH, event.reason(), turn);
       }
       turn.touch(replica.deployment);
@@ -487,6 +515,7 @@ final class DeploymentStates {
     replicas.remove(replica.id);
     replica.deployment.replicas.remove(replica.id);
     hosts.onReplicaRemoved(replica);
+    upstreams.onReplicaRemoved(replica, turn);
     recordEnded(replica.id);
     to(replica, ReplicaPhase.STOPPED, reason, turn);
   }
@@ -526,12 +555,14 @@ final class DeploymentStates {
             found.info().address().node(),
             found.target(),
             ReplicaPhase.RECOVERING,
-            found.startedMs());
+            found.startedMs(),
+            found.upstream());
     boolean leaves =
         found.phase() == ReplicaPhase.DRAINING || found.phase() == ReplicaPhase.STOPPING;
     replica.next = leaves ? null : found.next();
     replica.healthy = found.healthy();
     replica.refused = found.refused();
+    replica.waits = found.waits();
     replica.commandedNanos = turn.nowNanos;
     add(replica, turn);
     turn.touch(deployment);

@@ -104,6 +104,7 @@ record NodeStates(
   private void compare(ReplicaRecord replica, Found found, ReconcilePass turn) {
     String why = found.healthy() ? "" : "its health checks failed";
     deployments.on(new ReplicaHealth(replica.id, found.healthy(), why), turn);
+    replica.waits = found.waits();
     switch (found.phase()) {
       case DRAINING, STOPPING -> {
         replica.info = found.info();

@@ -5,7 +5,11 @@ import java.time.Duration;
 /** A step of the controller for one replica of a deployment. */
 sealed interface ReconcileStep {
 
-  record StartStep(DeploymentTarget target, String node) implements ReconcileStep {}
+  /**
+   * @param upstream key of the upstream to start; empty for another replica
+   */
+  record StartStep(DeploymentTarget target, String node, String upstream)
+      implements ReconcileStep {}
 
   record ReconfigureStep(ReplicaRecord replica, DeploymentTarget target) implements ReconcileStep {}
 

@@ -356,7 +356,7 @@ final class Reconciler {
       return;
     }
     for (int i = 0; i < count; i++) {
-      steps.add(new ReconcileStep.StartStep(made, placement.next()));
+      steps.add(new ReconcileStep.StartStep(made, placement.next(), ""));
     }
   }
 

@@ -16,6 +16,7 @@ final class ReplicaRecord {
   final String id;
   final String node; // present or intended host
   final long startedMs;
+  final String upstream; // its key; empty for a replica of user code
   // statistics of its handlers, while its deployment autoscales
   final StatsSeries stats = new StatsSeries();
   DeploymentTarget target; // of its start or last reconfiguration
@@ -25,6 +26,7 @@ final class ReplicaRecord {
   boolean healthy = true; // by its checks
   boolean refused; // its last configuration: its settings are unknown
   String reason = ""; // cause of a degraded state
+  String waits = ""; // state of an upstream's slots, or of its start, as last reported
   OutlierState suspicion = OutlierState.NONE;
   boolean scaledDown; // stopped since fewer are wanted
   int ongoing = -1; // requests in progress at the last decision; negative when unknown
@@ -37,13 +39,15 @@ final class ReplicaRecord {
       String node,
       DeploymentTarget target,
       ReplicaPhase phase,
-      long startedMs) {
+      long startedMs,
+      String upstream) {
     this.deployment = deployment;
     this.id = id;
     this.node = node;
     this.target = target;
     this.phase = phase;
     this.startedMs = startedMs;
+    this.upstream = upstream;
   }
 
   /** Returns whether it must be replaced: its checks failed, or it refused a configuration. */

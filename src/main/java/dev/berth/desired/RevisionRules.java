@@ -51,6 +51,12 @@ record RevisionRules(EntryReader reader, @Nullable String directory, LongSupplie
     if (taken != null) {
       throw precondition("route_prefix: \"%s\" (expected: unique; %s)", prefix, taken);
     }
+    UpstreamOwners.of(state, other -> !other.equals(name))
+        .conflicts(UpstreamOwners.paths(target.wanted()))
+        .forEach(
+            conflict -> {
+              throw precondition("%s", conflict);
+            });
     ApplicationConfig config = reader.read(name, target.wanted());
     if (dryRun) {
       return new CommandDecision(null, List.of(), Map.of(), target.revision());

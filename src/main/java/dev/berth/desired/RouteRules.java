@@ -5,12 +5,14 @@ import dev.berth.config.ConfigException;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.TrafficOptions;
+import dev.berth.config.UpstreamOptions;
 import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Settings;
 import dev.berth.view.ControllerCommands.DeployRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -26,23 +28,27 @@ record RouteRules(ServeConfig file) {
   private static final Logger LOG = LoggerFactory.getLogger(RouteRules.class);
 
   /**
-   * Checks that submitted applications use only free routes.
+   * Checks that submitted applications use only free routes and upstreams.
    *
    * @param by submitting file, as in {@link LastApplied#submitted}
-   * @throws ConfigException with every route that is in use
+   * @throws ConfigException with every route and upstream that is in use
    */
   void requireFree(
       DesiredState state, List<ApplicationConfig> named, DeployRequest what, @Nullable String by) {
     Set<String> names = named.stream().map(ApplicationConfig::name).collect(Collectors.toSet());
+    Predicate<String> leaves =
+        other ->
+            names.contains(other)
+                || what.application() == null && state.goes(other, by, what.prunes());
+    UpstreamOwners upstreams = UpstreamOwners.of(state, leaves.negate());
     List<ConfigProblem> problems = new ArrayList<>();
     for (ApplicationConfig each : named) {
+      upstreams
+          .conflicts(UpstreamOptions.paths(each.entry()))
+          .forEach(at -> problems.add(each.source().problem(at.path(), at.key(), at.expected())));
       String prefix = each.routePrefix();
       String other = state.other(prefix, each.name());
-      boolean leaves =
-          other != null
-              && what.application() == null
-              && (names.contains(other) || state.goes(other, by, what.prunes()));
-      String taken = holder(leaves ? null : other, prefix);
+      String taken = holder(other == null || leaves.test(other) ? null : other, prefix);
       if (taken != null) {
         String expected = "unique; " + taken + " already";
         problems.add(each.source().problem("route_prefix", '"' + prefix + '"', expected));

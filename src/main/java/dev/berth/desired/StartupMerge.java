@@ -183,7 +183,7 @@ final class StartupMerge {
    * @return null when nothing changes
    */
   @Nullable DesiredChange change(DesiredState on, long nowMs) {
-    refuseTakenRoutes();
+    refuseTaken();
     Set<String> deleted = new TreeSet<>();
     Map<String, LastApplied> applied = new LinkedHashMap<>();
     Set<String> names = new TreeSet<>(deletes ? kept.mentioned() : Set.of());
@@ -231,20 +231,24 @@ final class StartupMerge {
   }
 
   /**
-   * Refuses entries whose route belongs to a staying application. Repeats, as a refused application
-   * stays on its own route.
+   * Refuses entries whose route or upstream belongs to a staying application. Repeats, as a refused
+   * application stays on its own route.
    */
-  private void refuseTakenRoutes() {
+  private void refuseTaken() {
     int before;
     do {
       before = refused.size();
       for (String name : toDeclare()) {
-        String prefix = Objects.requireNonNull(says.get(name)).routePrefix();
+        ApplicationSpec entry = Objects.requireNonNull(says.get(name));
+        String prefix = entry.routePrefix();
         String other = kept.other(prefix, name);
         if (other != null && stays(other)) {
           String why = "route_prefix: \"%s\" (expected: unique; application %s has it)";
           refuse(name, why.formatted(prefix, other));
         }
+        UpstreamOwners.of(kept, stays -> !stays.equals(name) && stays(stays))
+            .conflicts(UpstreamOwners.paths(entry))
+            .forEach(conflict -> refuse(name, conflict.toString()));
       }
     } while (refused.size() > before);
   }

@@ -186,6 +186,9 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
       return 0; // the lease of a token holds the slot only for a limited time
     }
     int most = to.wholeBodyBytes();
+    if (most == 0 && length >= 0) { // a body of unknown length may wait for its response
+      most = to.upstreams().replayBytes();
+    }
     return length > most ? 0 : most;
   }
 

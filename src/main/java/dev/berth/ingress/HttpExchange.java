@@ -118,6 +118,10 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
 
   /** Starts the request if the memory limit of in-flight requests allows, else refuses it. */
   final void startIfRoom() {
+    if (loop.ingress.isLoop(route.router(), http)) {
+      answer.send(HttpErrorResponse.LOOP_DETECTED);
+      return;
+    }
     int headers = loop.headers.of(http.headers());
     if (tryTakeRoom(
         RequestMemoryBudget.REQUEST_BYTES + headers * RequestMemoryBudget.HEADER_BYTES)) {

@@ -18,11 +18,14 @@ import dev.berth.net.tls.TlsFiles;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
+import dev.berth.protocol.port.ViaEntry;
+import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.stream.CountingLimit;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.http.HttpServerRequest;
 import java.net.SocketAddress;
 import java.util.List;
 import java.util.Map;
@@ -61,6 +64,7 @@ public final class Ingress {
   final Meters meters;
   final LongSupplier nanoClock;
   final long incarnation;
+  private final ViaEntry via;
   private final List<MeterRegistration> shown;
   private final CountingLimit connections;
   final RequestMemoryBudget requestRoom;
@@ -106,6 +110,7 @@ public final class Ingress {
     this.meters = meters;
     this.nanoClock = nanoClock;
     this.incarnation = incarnation;
+    this.via = ViaEntry.of(incarnation);
     this.port = new AtomicInteger(settings.get(HttpOptions.PORT));
     this.requestRoom = new RequestMemoryBudget(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
     this.answerRoom = new ResponseMemoryBudget(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
@@ -279,6 +284,13 @@ public final class Ingress {
             .allMatch(router -> router == null || !router.routable().isEmpty())
         ? null
         : "No replicas are available yet.";
+  }
+
+  /** Returns whether a request to a deployment of upstreams passed this instance before. */
+  boolean isLoop(@Nullable DeploymentRouter to, HttpServerRequest request) {
+    return to != null
+        && to.upstreams().proxies()
+        && via.isIn(request.headers().getAll(ViaEntry.HEADER));
   }
 
   boolean draining() {

@@ -146,6 +146,7 @@ public final class BerthNode {
               serve,
               threads.commands(),
               threads,
+              new ProxyHandlers(config, identity.incarnation()),
               () -> cluster == null ? List.of() : ClusterIdentity.callers(vertx, cluster));
     }
   }

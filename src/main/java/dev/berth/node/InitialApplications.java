@@ -1,6 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.code.BuildCache;
+import dev.berth.code.BuiltInHandlers;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
 import dev.berth.config.keys.ConfigProblem;
@@ -42,12 +43,14 @@ final class InitialApplications {
    * Opens the desired state, then reads the code of its applications.
    *
    * @param commands executor that may block and runs no user code
+   * @param builtIn handlers of the built-in application
    * @param callers nodes that connect and had a controller before; blocks
    */
   InitialApplications(
       ServeControl serve,
       Executor commands,
       HookThreads threads,
+      BuiltInHandlers builtIn,
       Supplier<List<FirstCaller>> callers) {
     Promise<Void> promise = Promise.promise();
     opened = promise.future();
@@ -62,7 +65,7 @@ final class InitialApplications {
             all.stream()
                 .map(each -> serve.find(each.name(), each.revision()))
                 .filter(Objects::nonNull) // null if unreadable; the build reports the cause
-                .forEach(source -> loads.add(BuildCache.read(threads, source)));
+                .forEach(source -> loads.add(BuildCache.read(threads, source, builtIn)));
             promise.complete();
           } catch (Throwable thrown) { // any error must end the wait of the start
             promise.tryFail(thrown);

@@ -133,6 +133,11 @@ public class InstanceReplicas implements ReplicaListener {
       controller.accept(new ReplicaStopped(id));
       return;
     }
+    String rival = rivalOf(command);
+    if (rival != null) { // two ledgers of one upstream would grant its maximum twice
+      rejectStart(id, "upstream " + command.upstream() + ": represented by replica " + rival);
+      return;
+    }
     DeploymentTarget target = command.target();
     LoadedApplication code = builds.acquire(target.id().application(), target.build());
     if (code == null) {
@@ -142,14 +147,14 @@ public class InstanceReplicas implements ReplicaListener {
     routers.ensure(code);
     ReplicaHost.StartingReplica starting;
     try {
-      starting = plane.host.begin(spec(id, target, code), seats(target, code));
+      starting = plane.host.begin(spec(command, code), seats(target, code));
     } catch (RuntimeException failed) { // the host's limit is reached
       builds.release(code);
       rejectStart(id, StartFailedException.describe(failed));
       return;
     }
     LocalReplicaState begun =
-        new LocalReplicaState(starting, code, target, plane.ports.wallClock().millis());
+        new LocalReplicaState(starting, code, command, plane.ports.wallClock().millis());
     hosted.put(id, begun);
     starting
         .running()
@@ -179,6 +184,17 @@ public class InstanceReplicas implements ReplicaListener {
             });
   }
 
+  /** Returns another replica of the same upstream, which may still use slots; null for none. */
+  private @Nullable String rivalOf(StartReplica command) {
+    String key = command.upstream();
+    return inventory().stream()
+        .filter(found -> !key.isEmpty() && key.equals(found.upstream()))
+        .map(found -> found.info().replicaId())
+        .filter(other -> !other.equals(command.replicaId()))
+        .findFirst()
+        .orElse(null);
+  }
+
   private void rejectStart(String replicaId, String reason) {
     ended.put(replicaId, true);
     controller.accept(new ReplicaFailed(replicaId, reason));
@@ -198,22 +214,24 @@ public class InstanceReplicas implements ReplicaListener {
     return target.settings().get(DeploymentConfig.SPREAD) == HandlerSpread.EVENT_LOOPS;
   }
 
-  private ReplicaSpec spec(String replicaId, DeploymentTarget target, LoadedApplication code) {
+  private ReplicaSpec spec(StartReplica command, LoadedApplication code) {
+    DeploymentTarget target = command.target();
     Settings settings = target.settings();
     Duration startTimeout = settings.find(DeploymentConfig.REPLICA_START_TIMEOUT_S);
     HandlerFactory factory = code.deployment(target.id()).factory();
     return new ReplicaSpec(
-        replicaId,
+        command.replicaId(),
         target.id(),
         epochs.getAsLong(),
-        settings.get(DeploymentConfig.MAX_ONGOING_REQUESTS),
-        settings.get(DeploymentConfig.USER_CONFIG),
+        LocalReplicaState.slots(target, command.upstream()),
+        LocalReplicaState.userConfig(target, command.upstream()),
         replica -> ContextClassLoaderScope.call(code.classLoader(), () -> factory.create(replica)),
         limits(settings),
         healthChecks(settings),
         routers.router(target.id()).healthCheckTimes,
         isVirtual(target),
-        startTimeout == null ? null : (Long) startTimeout.toNanos());
+        startTimeout == null ? null : (Long) startTimeout.toNanos(),
+        command.upstream());
   }
 
   private ReplicaLimits limits(Settings settings) {
@@ -273,7 +291,8 @@ public class InstanceReplicas implements ReplicaListener {
           new ReconfigureFailed(command.replicaId(), target.version(), "no such replica"));
     } else if (!here.running) {
       here.next = target; // applied once the replica runs
-    } else if (here.next != null ? here.next.equals(target) : here.target.equals(target)) {
+    } else if (target.equals(here.next) // a failed hook runs again
+        || here.next == null && !here.userConfigTaken.failed() && target.equals(here.target)) {
       if (here.next == null) {
         reconfigured(here);
       } // else the running hook reports its result
@@ -287,12 +306,10 @@ public class InstanceReplicas implements ReplicaListener {
     Settings settings = target.settings();
     here.next = target;
     here.replica.configure(
-        settings.get(DeploymentConfig.MAX_ONGOING_REQUESTS),
-        limits(settings),
-        healthChecks(settings));
-    Map<String, Object> userConfig = settings.get(DeploymentConfig.USER_CONFIG);
+        LocalReplicaState.slots(target, here.upstream), limits(settings), healthChecks(settings));
+    Map<String, @Nullable Object> userConfig = LocalReplicaState.userConfig(target, here.upstream);
     if (here.userConfigTaken.failed() // a failed hook runs again
-        || !userConfig.equals(before.settings().get(DeploymentConfig.USER_CONFIG))) {
+        || !userConfig.equals(LocalReplicaState.userConfig(before, here.upstream))) {
       here.userConfigTaken = here.replica.reconfigure(userConfig);
     }
     here.userConfigTaken.onComplete(
@@ -360,7 +377,16 @@ public class InstanceReplicas implements ReplicaListener {
     }
   }
 
+  /**
+   * Reports and ends a stopped replica. A killed upstream still runs requests until their slots are
+   * free; only the end of the instance does not wait for them.
+   */
   private void onStopped(LocalReplicaState here) {
+    Future<Void> back = here.replica.slotsBack();
+    if (!here.upstream.isEmpty() && !back.isComplete() && drainStartedNanos == null) {
+      back.onComplete(free -> control.execute(() -> onStopped(here)));
+      return;
+    }
     end(here);
     controller.accept(new ReplicaStopped(here.id()));
   }
@@ -402,7 +428,7 @@ public class InstanceReplicas implements ReplicaListener {
   // --- events of replicas, sent by the host on any thread ---
 
   @Override
-  public void onStartWaits(Replica replica, String reason) {
+  public void onWaiting(Replica replica, String reason) {
     controller.accept(new ReplicaWaits(replica.replicaId(), reason));
   }
 
@@ -428,6 +454,11 @@ public class InstanceReplicas implements ReplicaListener {
     LocalReplicaState here = hosted.get(replicaId);
     if (here != null && !here.stopping) {
       here.stopping = true;
+      if (!here.upstream.isEmpty()) {
+        controller.accept(new ReplicaDraining(replicaId));
+        here.replica.kill().onComplete(stopped -> control.execute(() -> onStopped(here)));
+        return;
+      }
       controller.accept(new ReplicaStopped(replicaId));
       here.replica.kill().onComplete(stopped -> control.execute(() -> end(here)));
     }
@@ -456,7 +487,7 @@ public class InstanceReplicas implements ReplicaListener {
   void carriersBlocked(String text) {
     assert control.isHere();
     hosted.values().stream()
-        .filter(here -> here.running && isVirtual(here.target))
+        .filter(here -> here.running && isVirtual(here.target) && here.upstream.isEmpty())
         .forEach(here -> controller.accept(new ReplicaWaits(here.id(), text)));
   }
 
@@ -486,7 +517,7 @@ public class InstanceReplicas implements ReplicaListener {
   public List<Found> inventory() {
     List<Found> found = new ArrayList<>(obtaining.values());
     hosted.values().stream()
-        .filter(here -> here.running || !here.stopping)
+        .filter(LocalReplicaState::isPresent)
         .forEach(here -> found.add(here.inventoryEntry()));
     return found;
   }

@@ -11,6 +11,7 @@ import dev.berth.protocol.port.HandleFactory;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
+import dev.berth.routing.UpstreamRules;
 import dev.berth.routing.handle.RoutedHandle;
 import java.time.Duration;
 import java.util.HashMap;
@@ -62,6 +63,7 @@ public final class InstanceRouters {
   public void configure(DeploymentTarget target) {
     RegisteredRouter known = ensure(target.id(), target.settings());
     known.router.configure(routerSettings(target.settings()));
+    known.router.configure(upstreamRules(target));
     rankers.choose(known.router, target);
     known.target = target;
   }
@@ -148,6 +150,18 @@ public final class InstanceRouters {
         retryAfter == null ? -1 : (int) retryAfter.toSeconds(),
         timeout == null ? Long.MAX_VALUE : timeout.toNanos(),
         DeploymentConfig.autoscales(settings));
+  }
+
+  private static UpstreamRules upstreamRules(DeploymentTarget target) {
+    Settings settings = target.settings();
+    boolean proxies = !settings.get(DeploymentConfig.UPSTREAMS).isEmpty();
+    String application = target.id().application();
+    return new UpstreamRules(
+        proxies,
+        settings.get(DeploymentConfig.FALLBACK).stream()
+            .map(name -> new DeploymentId(application, name))
+            .toList(),
+        proxies ? settings.get(DeploymentConfig.REPLAY_BYTES) : 0);
   }
 
   /** Returns the longest graceful shutdown time of all deployments. */

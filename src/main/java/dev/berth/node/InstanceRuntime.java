@@ -101,6 +101,7 @@ final class InstanceRuntime {
                 MIN_REMEMBERED_NANOS, on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos()));
     builds =
         new BuildCache(on.threads, control, role, role::tell, code -> onCodeClosed(code, role));
+    builds.serve(new ProxyHandlers(on.config, on.identity.incarnation()));
     builds.onIdle(
         code -> EventBusCleanup.removeConsumers(on.vertx().eventBus(), code.classLoader()));
     deployments =

@@ -108,6 +108,7 @@ final class InstanceSeries {
     into.counter("berth_legs_begun_anew", counters.collectedAnew.sum());
     into.counter("berth_back_pressured_requests", counters.backPressured.sum());
     into.counter("berth_request_retries", counters.retries.sum());
+    into.counter("berth_fallback_requests", counters.fallbacks.sum());
     into.counter("berth_slot_hand_offs", router.handOffs());
     into.counter("berth_ranker_failures", router.ranker.failures.sum());
     router.forEachReplica(

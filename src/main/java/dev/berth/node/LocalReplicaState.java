@@ -2,6 +2,8 @@ package dev.berth.node;
 
 import dev.berth.code.LoadedApplication;
 import dev.berth.config.DeploymentConfig;
+import dev.berth.config.UpstreamOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
 import dev.berth.controller.DeploymentTarget;
@@ -13,6 +15,7 @@ import dev.berth.replica.ReplicaHost;
 import dev.berth.view.ReplicaPhase;
 import io.vertx.core.Future;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +25,7 @@ final class LocalReplicaState {
   final LoadedApplication code;
   final Future<Void> startOver; // completes when no user code of the start runs
   private final long startedMs;
+  final String upstream; // its key; empty for a replica of user code
   DeploymentTarget target; // settings that the replica runs with
 
   /** Target that is being applied, or will be once the replica runs. */
@@ -37,12 +41,13 @@ final class LocalReplicaState {
   LocalReplicaState(
       ReplicaHost.StartingReplica starting,
       LoadedApplication code,
-      DeploymentTarget target,
+      StartReplica command,
       long startedMs) {
     this.replica = starting.replica();
     this.startOver = starting.over();
     this.code = code;
-    this.target = target;
+    this.target = command.target();
+    this.upstream = command.upstream();
     this.startedMs = startedMs;
   }
 
@@ -50,12 +55,39 @@ final class LocalReplicaState {
     return replica.replicaId();
   }
 
+  /** Returns whether the replica runs, or will unless a command stops it. */
+  boolean isPresent() {
+    return running || !stopping;
+  }
+
+  /** Returns the number of slots of a replica, or of the upstream that it represents. */
+  static int slots(DeploymentTarget target, String upstream) {
+    Settings settings = target.settings();
+    return upstream.isEmpty()
+        ? settings.get(DeploymentConfig.MAX_ONGOING_REQUESTS)
+        : entry(settings, upstream).get(UpstreamOptions.MAX_ONGOING_REQUESTS);
+  }
+
+  /** Returns the argument of a replica's handlers: an upstream's is its entry. */
+  static Map<String, @Nullable Object> userConfig(DeploymentTarget target, String upstream) {
+    Settings settings = target.settings();
+    return upstream.isEmpty()
+        ? settings.get(DeploymentConfig.USER_CONFIG)
+        : UpstreamOptions.userConfig(settings, entry(settings, upstream));
+  }
+
+  private static Settings entry(Settings settings, String upstream) {
+    return Objects.requireNonNull(
+        UpstreamOptions.byKey(settings).get(upstream),
+        () -> "upstream: " + upstream + " (expected: of the target)");
+  }
+
   ReplicaInfo info() {
     return info(
         replica.replicaId(),
         target,
         replica.address(),
-        replica.slots().maxOngoing(),
+        replica.configuredSlots(),
         replica.wholeBodyBytes());
   }
 
@@ -84,7 +116,7 @@ final class LocalReplicaState {
   static Found unbuilt(StartReplica command, long nowMs) {
     DeploymentTarget target = command.target();
     ReplicaAddress nowhere = new ReplicaAddress(command.node(), 0, -1, 0);
-    int slots = target.settings().get(DeploymentConfig.MAX_ONGOING_REQUESTS);
+    int slots = slots(target, command.upstream());
     return new Found(
         info(command.replicaId(), target, nowhere, slots, 0),
         target,
@@ -92,7 +124,9 @@ final class LocalReplicaState {
         ReplicaPhase.STARTING,
         true,
         false,
-        nowMs);
+        nowMs,
+        command.upstream(),
+        "");
   }
 
   /** Returns the inventory entry of the replica for a new controller. */
@@ -106,6 +140,14 @@ final class LocalReplicaState {
       phase = next == null ? ReplicaPhase.RUNNING : ReplicaPhase.UPDATING;
     }
     return new Found(
-        info(), target, next, phase, replica.healthy(), userConfigTaken.failed(), startedMs);
+        info(),
+        target,
+        next,
+        phase,
+        replica.healthy(),
+        userConfigTaken.failed(),
+        startedMs,
+        upstream,
+        upstream.isEmpty() ? "" : replica.closedReason());
   }
 }

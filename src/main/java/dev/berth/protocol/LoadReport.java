@@ -14,14 +14,20 @@ public final class LoadReport {
 
   private static final long BLOCKED = 1L << 32;
 
+  /**
+   * The report of an idle replica without slots whose sequence is 0, numbered as the one before.
+   */
+  private static final long CLOSED = -1L << 33;
+
   private LoadReport() {}
 
   /**
-   * Returns a packed report. Counts are 0 to 65 535; max is at least 1, which distinguishes a
-   * report from {@link #NONE}. Only the low 31 bits of the sequence are used.
+   * Returns a packed report, which is never {@link #NONE}. Counts are 0 to 65 535; a maximum of 0
+   * reports a closed replica. Only the low 31 bits of the sequence are used.
    */
   public static long of(int ongoing, int max, int sequence) {
-    return ((long) sequence << 33) | ((long) (max & 0xFFFF) << 16) | (ongoing & 0xFFFF);
+    long load = ((long) sequence << 33) | ((long) (max & 0xFFFF) << 16) | (ongoing & 0xFFFF);
+    return load == NONE ? CLOSED : load;
   }
 
   /** Returns the same report with the mark of a blocked event loop. */
@@ -39,7 +45,7 @@ public final class LoadReport {
     return (int) (load & 0xFFFF);
   }
 
-  /** Returns the number of slots. */
+  /** Returns the number of slots; 0 while the replica is closed. */
   public static int max(long load) {
     return (int) ((load >>> 16) & 0xFFFF);
   }

@@ -33,5 +33,7 @@ public enum Refusal {
   /** The attempt was recalled before it arrived or after it was refused: it never runs there. */
   RECALLED,
   /** The reservation is for another deployment. */
-  OTHER_DEPLOYMENT
+  OTHER_DEPLOYMENT,
+  /** The replica sent the request to its upstream, where it certainly did not run. */
+  NOT_RUN
 }

@@ -15,9 +15,11 @@ import dev.berth.protocol.BusMessage.RequestFrame;
 import dev.berth.protocol.BusMessage.StreamReset;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.Refusal;
+import dev.berth.protocol.port.EarlyFailure;
 import dev.berth.protocol.port.HeadBytes;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.SendResult;
+import dev.berth.protocol.port.UpstreamNotRun;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.util.Objects;
@@ -32,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * #complete}. Over 500 lines, because every exit frees the slot and sends one last message, and the
  * exits must be compared in one place.
  */
-sealed class Invocation extends InvocationContext implements HandledRequest
+sealed class Invocation extends InvocationContext implements HandledRequest, EarlyFailure
     permits ExplainedInvocation {
   /** Lowest status that counts neither as a success of the handler nor as its failure. */
   private static final int SERVER_ERROR = 500;
@@ -172,10 +174,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
       call = null;
     }
     if (cancelled()) {
-      if (response != null && response.body() instanceof Response.Body.Received received) {
-        loop.execute(received.cancel()); // no other reader would consume it
-      }
-      end();
+      settleCancelled(response);
       return;
     }
     if (failure != null) {
@@ -194,6 +193,24 @@ sealed class Invocation extends InvocationContext implements HandledRequest
         bodyDone(malformed);
       }
     }
+  }
+
+  /** Ends a cancelled request. An upstream holds the slot until its producer is done. */
+  private void settleCancelled(@Nullable Response response) {
+    Response.Body body = response == null ? null : response.body();
+    if (response != null
+        && host.replica.isUpstream
+        && body instanceof Response.Body.Produced produced) {
+      ResponseStream ended = new ResponseStream(this, response, streamWindow);
+      stream = ended;
+      ended.abandon();
+      produce(produced.producer(), ended);
+      return;
+    }
+    if (body instanceof Response.Body.Received received) {
+      loop.execute(received.cancel()); // no other reader would consume it
+    }
+    end();
   }
 
   private void respond(Response response) {
@@ -275,6 +292,9 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     if (cancelled()) {
       end();
     } else if (failure == null) {
+      if (host.replica.isUpstream) {
+        settleSlot(); // bytes read ahead no longer occupy the upstream
+      }
       body.finish();
     } else {
       boolean headSent = body.sendCompleted();
@@ -295,10 +315,26 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     }
   }
 
-  private void answerFailure(Throwable failure) {
+  private void answerFailure(Throwable thrown) {
+    Throwable failure = thrown;
+    if (thrown instanceof UpstreamNotRun notRun) {
+      if (body == null || body.isWhole()) {
+        refuseNotRun();
+        return;
+      }
+      failure = new BerthException.BackPressure(notRun.getMessage(), notRun.retryAfterSeconds());
+    }
     BerthException told = recordFailure(failure);
     end(false);
     loop.sendLast(source, CallFailed.of(callId, told, load(), time()));
+  }
+
+  /** Refuses a request that its upstream did not run; it counts neither as success nor failure. */
+  private void refuseNotRun() {
+    become(InvocationPhase.ENDED);
+    runEndActions();
+    leave();
+    loop.sendLast(source, new CallRefused(callId, Refusal.NOT_RUN, load()));
   }
 
   BerthException recordFailure(Throwable failure) {
@@ -419,7 +455,8 @@ sealed class Invocation extends InvocationContext implements HandledRequest
    * Ends the request from here: sends the reason to the caller, and cancels the handler or the
    * producer of the stream.
    */
-  void breakOff(BerthException.Kind kind, String message) {
+  @Override
+  public void breakOff(BerthException.Kind kind, String message) {
     if (isOver()) {
       return;
     }

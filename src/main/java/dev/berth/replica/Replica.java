@@ -61,6 +61,7 @@ public final class Replica extends ReplicaRuntime {
   final HealthCheckRunner health;
   private final AutoscalingStats stats;
   final PassiveHealth passive = new PassiveHealth();
+  final ReplicaGate gate;
   private volatile String lastFailure = ""; // of a request, for operators
   private final Object judging = new Object();
   private volatile @Nullable ReplicaStart start; // null once the replica runs
@@ -107,6 +108,7 @@ public final class Replica extends ReplicaRuntime {
             spec.healthCheckTimes(),
             this::checked);
     this.stats = new AutoscalingStats(replicaId(), hooks);
+    this.gate = new ReplicaGate(slots, this::onGate);
     this.reconfigurations = new UserConfigUpdater(hooks, this::lookSoon);
     slots.observe(
         freeing -> {
@@ -393,19 +395,34 @@ public final class Replica extends ReplicaRuntime {
     stopped.tryComplete();
   }
 
-  /** Changes the number of slots and threads live. */
+  private void onGate(String text) {
+    LOG.info("replica {}: {}", replicaId(), text.isEmpty() ? "open" : text);
+    ports.listener().onWaiting(this, text);
+  }
+
+  /** Returns the reason why the handler keeps the replica closed; empty while it is open. */
+  public String closedReason() {
+    return gate.text();
+  }
+
+  /** Returns the configured number of slots, which a closed replica has once it opens. */
+  public int configuredSlots() {
+    return gate.max();
+  }
+
+  /** Changes the number of slots and threads live; a closed replica stays closed. */
   public void setMaxOngoing(int maxOngoing) {
     HandlerThreads running = threads;
     if (running != null) {
       running.resize(maxOngoing);
     }
-    slots.setMaxOngoing(maxOngoing);
+    gate.configure(maxOngoing);
   }
 
   /** Changes the limits. Running requests keep those with which they began. */
   public void configure(int maxOngoing, ReplicaLimits next, HealthCheckSettings healthChecks) {
     limits = next;
-    if (slots.maxOngoing() != maxOngoing) {
+    if (gate.max() != maxOngoing) {
       setMaxOngoing(maxOngoing);
     }
     health.watch.configure(healthChecks, nanoClock.getAsLong());

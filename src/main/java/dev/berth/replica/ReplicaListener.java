@@ -16,11 +16,12 @@ public interface ReplicaListener {
   default void onHandlerFailed(Replica replica, Throwable cause) {}
 
   /**
-   * Called when a replica's start waits for a thread, and when it has one.
+   * Called when a replica's start waits for a thread, and when it has one, and when the handler of
+   * an upstream closes or opens the replica.
    *
-   * @param reason one line for operators, repeated while the start waits; empty after the wait
+   * @param reason one line for operators, repeated while the start waits; empty afterwards
    */
-  default void onStartWaits(Replica replica, String reason) {}
+  default void onWaiting(Replica replica, String reason) {}
 
   /**
    * Called when a replica's recent requests all failed, and when one succeeds again.

@@ -32,6 +32,7 @@ abstract class ReplicaRuntime {
   private final String replicaId;
   private final DeploymentId deployment;
   private final ReplicaAddress address;
+  final boolean isUpstream; // it represents a remote server, whose exchange bounds a slot
   final SlotLedger slots;
   final RemoteWaiters refused;
   final LedgerLimits ledgerLimits;
@@ -64,6 +65,7 @@ abstract class ReplicaRuntime {
     this.replicaId = spec.replicaId(); // the spec is not retained: it references user code
     this.deployment = spec.deployment();
     this.address = address;
+    this.isUpstream = !spec.upstream().isEmpty();
     this.slots = slots;
     this.limits = spec.limits() == null ? limits : spec.limits();
     this.refused =

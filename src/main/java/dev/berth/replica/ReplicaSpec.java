@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param virtualThreads whether blocking handlers should run on virtual threads
  * @param startTimeoutNanos timeout of the start once it has begun ({@code
  *     replica_start_timeout_s}); null for none
+ * @param upstream key of the remote server that the replica represents; empty for none
  */
 public record ReplicaSpec(
     String replicaId,
@@ -36,7 +37,8 @@ public record ReplicaSpec(
     HealthCheckSettings healthChecks,
     LatencyBuckets healthCheckTimes,
     boolean virtualThreads,
-    @Nullable Long startTimeoutNanos) {
+    @Nullable Long startTimeoutNanos,
+    String upstream) {
   public ReplicaSpec {
     userConfig = Collections.unmodifiableMap(new LinkedHashMap<>(userConfig)); // nulls are values
   }

@@ -3,11 +3,12 @@ package dev.berth.replica;
 import dev.berth.api.BlockingHandler;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
-import dev.berth.api.ReplicaContext;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.api.ReplicaMeters;
 import dev.berth.protocol.port.InstanceDependencies;
-import dev.berth.protocol.port.LoopExecutor;
+import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.UpstreamContext;
+import dev.berth.protocol.port.UpstreamGate;
 import dev.berth.replica.hooks.HookThreads.HookKind;
 import dev.berth.replica.hooks.InterruptibleCall;
 import dev.berth.replica.threads.HandlerThreads;
@@ -168,8 +169,10 @@ final class ReplicaStart {
                         spec.userConfig(),
                         spec.maxOngoing(),
                         replica.meters(),
+                        spec.upstream(),
+                        replica.gate,
                         handles,
-                        seat.loop().ports.loop())),
+                        seat.loop().ports)),
             "factory: null (expected: a handler)");
     replica.hooks.add(handler);
     Map<String, HandlerInvoker> methods = new HashMap<>();
@@ -246,7 +249,7 @@ final class ReplicaStart {
   private void say(String waits, long now) {
     said = waits;
     saidNanos = now;
-    ports.listener().onStartWaits(replica, waits);
+    ports.listener().onWaiting(replica, waits.isEmpty() ? replica.gate.text() : waits);
   }
 
   /** Fails the start and interrupts its running hook, whose outcome is ignored. */
@@ -271,12 +274,14 @@ final class ReplicaStart {
       Map<String, Object> userConfig,
       int maxOngoingRequests,
       ReplicaMeters meters,
+      String upstream,
+      UpstreamGate gate,
       HandleCache handles,
-      LoopExecutor loop)
-      implements ReplicaContext {
+      LoopDependencies ports)
+      implements UpstreamContext {
     @Override
     public EventBus eventBus() {
-      return loop.eventBus(deployment.application());
+      return ports.loop().eventBus(deployment.application());
     }
 
     @Override

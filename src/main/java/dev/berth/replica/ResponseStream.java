@@ -86,7 +86,8 @@ final class ResponseStream implements ResponseWriter {
     this.loop = invocation.loop;
     this.head = head;
     this.limit = Math.max(0, window);
-    this.bufferBytes = loop.limits.streamBufferBytes();
+    this.bufferBytes = // the relay of an upstream has a limit of its own
+        invocation.host.replica.isUpstream ? Integer.MAX_VALUE : loop.limits.streamBufferBytes();
     this.idleTimeoutNanos = loop.limits.streamIdleTimeoutNanos();
   }
 

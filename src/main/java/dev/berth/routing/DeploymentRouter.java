@@ -87,6 +87,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   private final RandomGenerator pumpRandom;
   volatile ReplicaSet replicas;
   private volatile RouterSettings settings;
+  volatile UpstreamRules upstreams = UpstreamRules.NONE;
   private final CompletionRate endedRate = new CompletionRate(); // input of Retry-After
   private volatile Runnable wanted = () -> {}; // runs when a request waits without a replica
   final ReachWatch reach;
@@ -103,7 +104,7 @@ public final class DeploymentRouter implements HandleMetricSource {
     this.reach = new ReachWatch(deployment);
     this.bounds = routers.bounds;
     this.blocked = routers.blocked;
-    this.queue = new WaiterQueue(this::grantFor, blocked);
+    this.queue = new WaiterQueue(new Grants(), blocked);
     this.legGate = new GangGate(bounds);
     this.ranker = new CurrentRanker(usual, this::publishAgain);
     this.pumpRandom = pumpRandom;
@@ -154,14 +155,44 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   // --- waiting ---
 
-  /** Returns a slot for a waiter, or null. Called by the pump, on one thread at a time. */
-  private @Nullable Grant grantFor(WaiterOwner owner) {
-    ReplicaSet set = replicas;
-    if (!set.available || owner.hopeless()) {
-      return Grant.UNAVAILABLE;
+  /** The source of the pump. Called on one thread at a time. */
+  private final class Grants implements WaiterQueue.GrantSource {
+    @Override
+    public @Nullable Grant grantFor(WaiterOwner owner) {
+      ReplicaSet set = replicas;
+      if (!set.available) {
+        return Grant.UNAVAILABLE;
+      }
+      Pick.rank(set, owner, pumpRanking, pumpRandom);
+      Grant grant = Pick.from(set, pumpRanking, owner, owner.holdNanos(), pumpRandom);
+      return grant == null && owner.hopeless() ? Grant.UNAVAILABLE : grant;
     }
-    Pick.rank(set, owner, pumpRanking, pumpRandom);
-    return Pick.from(set, pumpRanking, owner, owner.holdNanos(), pumpRandom);
+
+    @Override
+    public boolean mayLeave() {
+      List<DeploymentId> fallback = upstreams.fallback();
+      ReplicaSet set = replicas;
+      return !fallback.isEmpty()
+          && set.eligible.length > 0
+          && !set.hasSlots()
+          && fallback.stream()
+              .map(routers::find)
+              .anyMatch(next -> next != null && next.available() && next.replicas.hasSlots());
+    }
+  }
+
+  /** Returns the first fallback with slots for a call that has not been there; null for none. */
+  @Nullable DeploymentRouter fallbackFor(RoutedCall call) {
+    for (DeploymentId id : upstreams.fallback()) {
+      DeploymentRouter next = routers.find(id);
+      if (next != null
+          && !call.hasTried(next)
+          && next.available()
+          && next.replicas.anyFor(call, true)) {
+        return next;
+      }
+    }
+    return null;
   }
 
   void pumpIfWaiting() {
@@ -375,6 +406,17 @@ public final class DeploymentRouter implements HandleMetricSource {
     settings = next;
   }
 
+  /** Returns the rules of a deployment whose replicas are remote servers. */
+  public UpstreamRules upstreams() {
+    return upstreams;
+  }
+
+  /** Changes those rules live. */
+  public void configure(UpstreamRules next) {
+    upstreams = next;
+    pumpIfWaiting();
+  }
+
   public BerthException backPressure(String bound) {
     RouterSettings now = settings;
     int retryAfter = now.retryAfterSeconds() < 0 ? retryAfter() : now.retryAfterSeconds();
@@ -404,6 +446,9 @@ public final class DeploymentRouter implements HandleMetricSource {
       placesChanged();
     }
     lookWhetherReached(now);
+    if (!upstreams.fallback().isEmpty()) {
+      pumpIfWaiting(); // a fallback may have opened
+    }
     endedRate.measure(counters.ended.sum(), queue.isEmpty(), now);
   }
 

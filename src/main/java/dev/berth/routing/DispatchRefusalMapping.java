@@ -33,7 +33,8 @@ final class DispatchRefusalMapping {
           DRAINING,
           FOREIGN_EPOCH,
           UNKNOWN_REPLICA,
-          UNREADABLE ->
+          UNREADABLE,
+          NOT_RUN ->
           ReservationProblem.REPLICA_GONE;
       case OTHER_DEPLOYMENT -> ReservationProblem.OTHER_DEPLOYMENT;
     };

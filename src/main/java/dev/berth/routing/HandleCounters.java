@@ -27,6 +27,9 @@ public final class HandleCounters {
   /** Waits after a typed refusal. */
   public final LongAdder retries = new LongAdder();
 
+  /** Requests that left for a fallback. */
+  public final LongAdder fallbacks = new LongAdder();
+
   /** Requests for several slots that lost their slots and started again. */
   public final LongAdder collectedAnew = new LongAdder();
 

@@ -15,6 +15,7 @@ import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.TickTimer;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.slots.Grant;
+import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.stream.InboundStream;
 import dev.berth.stream.StreamWindow;
@@ -44,7 +45,7 @@ public final class RoutedCall extends SlotRequest {
   private final Request request;
   private final CallObserver owner;
   String requestId; // empty until sent if the caller named none
-  private long waitedNanos = UNKNOWN; // from arrival to start; UNKNOWN off the loop
+  private long waitedNanos = UNKNOWN; // from arrival to start; else UNKNOWN
   private final @Nullable HeldSlot selection; // set for a dispatch
   private @Nullable RoutedReplica only; // target of a broadcast; no other replica is accepted
   private Admission admission = Admission.AcquiredSlot.HELD;
@@ -380,6 +381,10 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   void onRefused(Refusal reason, long load) {
+    if (reason == Refusal.NOT_RUN && stream == null) {
+      onNotRun(load);
+      return;
+    }
     if (accepted) {
       settle(load);
       end(new BerthException.OutcomeUnknown("refused after it was accepted: " + reason), false);
@@ -402,6 +407,92 @@ public final class RoutedCall extends SlotRequest {
     end(
         isPastDeadline() ? timeout() : DispatchRefusalMapping.asFailure(reason, selection.replica),
         false);
+  }
+
+  /** Sends the call elsewhere after its replica certainly did not run it, or fails it. */
+  private void onNotRun(long load) {
+    RoutedReplica refuser = java.util.Objects.requireNonNull(replica);
+    boolean mayRepeat = selection == null && !(accepted && bodyFollows());
+    settle(load);
+    if (recorder != null) {
+      recorder.recordRefusal(refuser, Refusal.NOT_RUN);
+    }
+    if (selection == null) {
+      turnedAway();
+    }
+    accepted = false;
+    replica = null;
+    waitedNanos = UNKNOWN;
+    attempts = PastAttempts.refusedBy(refuser, attempts);
+    if (isPastDeadline()) {
+      end(timeout(), false);
+    } else if (!mayRepeat) {
+      end(notRun(), false);
+    } else if (!leaves()) {
+      enqueueAgain();
+    }
+  }
+
+  private BerthException notRun() {
+    return router.backPressure("no replica ran it");
+  }
+
+  /** Returns whether the call is at a deployment, or was. */
+  boolean hasTried(DeploymentRouter place) {
+    return place == router || PastAttempts.contain(attempts, place);
+  }
+
+  @Override
+  boolean leaves() {
+    DeploymentRouter next = fallback();
+    if (next != null) {
+      router.counters.fallbacks.increment();
+      if (recorder != null) {
+        recorder.recordFallback(next.deployment(), PastAttempts.isRefused(attempts));
+      }
+      attempts = PastAttempts.leaving(router, attempts);
+      waitedNanos = UNKNOWN;
+      moveTo(next);
+      return true;
+    }
+    if (isRefusedByAll()) {
+      end(notRun(), false);
+      return true;
+    }
+    return false;
+  }
+
+  private boolean isRefusedByAll() {
+    return PastAttempts.isRefused(attempts) && !router.replicas.anyFor(this, false);
+  }
+
+  /** Returns the deployment to move to; null while a replica here is open to the call. */
+  private @Nullable DeploymentRouter fallback() {
+    if (attempts == null && router.upstreams.fallback().isEmpty()
+        || selection != null
+        || only != null
+        || owner.isSpare()) {
+      return null;
+    }
+    ReplicaSet set = router.replicas;
+    boolean closed =
+        !set.anyFor(this, true) && (PastAttempts.isRefused(attempts) || set.anyFor(this, false));
+    return closed ? PastAttempts.next(this, attempts) : null;
+  }
+
+  @Override
+  void onNoReplica() {
+    boolean mayMove = attempts != null || !router.upstreams.fallback().isEmpty();
+    if (!mayMove || only != null || !router.available()) {
+      super.onNoReplica();
+    } else if (!leaves()) {
+      enqueueAgain(); // a replica opened meanwhile
+    }
+  }
+
+  @Override
+  boolean mayTryAgain() {
+    return PastAttempts.isRefused(attempts) && !router.queue.hasTakersOr(loop.index());
   }
 
   /** Returns why the call's reservation no longer held; null for every other failure. */
@@ -630,17 +721,19 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   public boolean accepts(RoutedReplica candidate) {
-    return candidate.routable() && candidate != overloaded && (only == null || only == candidate);
+    return candidate.routable()
+        && (only == null || only == candidate)
+        && !PastAttempts.contain(attempts, candidate);
   }
 
   @Override
   public boolean picky() {
-    return only != null;
+    return only != null || attempts != null && attempts.end() == PastAttempts.AttemptEnd.NOT_RUN;
   }
 
   @Override
   public boolean hopeless() {
-    return only != null && !only.routable();
+    return only != null ? !only.routable() : isRefusedByAll() || fallback() != null;
   }
 
   @Override

@@ -38,7 +38,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
   /** Maximum retries of a request that replicas refuse because no handler thread is free. */
   private static final int MAX_OVERLOADS = 3;
 
-  final DeploymentRouter router;
+  DeploymentRouter router; // a fallback replaces it
   final RouterLoop loop;
   final long callDeadlineNanos; // or NO_DEADLINE
   private long queueDeadlineNanos;
@@ -50,7 +50,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
   @Nullable RequestRecorder recorder; // set if the request is explained
   boolean done;
   boolean keyed; // the ranker has read the routing key
-  @Nullable RoutedReplica overloaded; // last replica that refused for want of a thread
+  @Nullable PastAttempts attempts; // null unless a replica did not run it, or it moved
   private byte overloads; // number of such refusals; a byte fits beside the flags
   private @Nullable Runnable leaveParent; // unregisters the cancel from the parent request
 
@@ -172,10 +172,31 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
       return;
     }
     scheduleDeadline();
-    if (!router.queue.hasTakersOr(loop.index()) && takeAtOnce()) {
-      return;
+    acquire();
+  }
+
+  private void acquire() {
+    if ((router.queue.hasTakersOr(loop.index()) || !takeAtOnce()) && !leaves()) {
+      enqueue();
     }
-    enqueue();
+  }
+
+  /** Starts again at another deployment, in a new place of its queue. */
+  final void moveTo(DeploymentRouter next) {
+    router = next;
+    sequence = 0;
+    admitted = false;
+    next.counters.calls.increment();
+    acquire();
+  }
+
+  /**
+   * Moves the request to another deployment, or fails it, if no replica of this one can run it.
+   *
+   * @return whether it did; else the request may wait
+   */
+  boolean leaves() {
+    return false;
   }
 
   /** Uses a free slot. Returns whether there was one. */
@@ -192,6 +213,15 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
 
   final void scheduleDeadline() {
     if (callDeadlineNanos != NO_DEADLINE) {
+      loop.ring().schedule(this, callDeadlineNanos);
+    }
+  }
+
+  /** Replaces the end of the wait, or the next check for a reply, by the deadline. */
+  private void rescheduleDeadline() {
+    if (callDeadlineNanos == NO_DEADLINE) {
+      loop.ring().cancel(this);
+    } else {
       loop.ring().schedule(this, callDeadlineNanos);
     }
   }
@@ -235,6 +265,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
       end(timeout(), false);
       return;
     }
+    rescheduleDeadline();
     if (mayTryAgain() && takeAtOnce()) {
       return;
     }
@@ -250,7 +281,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     await();
   }
 
-  /** Returns whether a request that does not wait may try another replica after a refusal. */
+  /** Returns whether the request may try another replica at once after a refusal. */
   boolean mayTryAgain() {
     return false;
   }
@@ -272,7 +303,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
   }
 
   private void await() {
-    overloaded = null; // else this waiter could block those behind it
+    attempts = PastAttempts.lasting(attempts); // else this waiter could block those behind it
     loop.ring().schedule(this, queueDeadlineNanos);
     waiter = router.queue.join(this, sequence);
     router.queue.arrange();
@@ -326,18 +357,19 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     if (recorder != null) {
       recorder.recordGrant(given.replica());
     }
+    rescheduleDeadline();
     if (given.replica() == null) {
-      end(unavailable(), false);
+      onNoReplica();
       return;
-    }
-    if (callDeadlineNanos == NO_DEADLINE) {
-      loop.ring().cancel(this);
-    } else {
-      loop.ring().schedule(this, callDeadlineNanos);
     }
     if (!use(given, true)) {
       enqueueAgain();
     }
+  }
+
+  /** Handles the end of a wait without a slot. */
+  void onNoReplica() {
+    end(unavailable(), false);
   }
 
   /** Returns the failure of a waiter that will receive no slot. */
@@ -456,7 +488,9 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     }
     router.counters.retries.increment();
     replica = null;
-    overloaded = refuser;
+    if (refuser != null) {
+      attempts = PastAttempts.overloaded(refuser, attempts);
+    }
     if (overloads++ == MAX_OVERLOADS || !takeAtOnce()) {
       end(router.backPressure("no thread for its handler"), false);
     }

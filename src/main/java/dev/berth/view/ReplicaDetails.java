@@ -10,7 +10,8 @@ package dev.berth.view;
  * @param revision latest revision of the application that required this version; 0 if unknown
  * @param routable whether routers may send requests
  * @param startedMs time of the start command, in milliseconds since 1970
- * @param reason of an abnormal state or of the end; empty otherwise
+ * @param reason of an abnormal state, such as a closed upstream, or of the end; empty otherwise
+ * @param upstream key of the upstream that the replica represents; empty for none
  */
 public record ReplicaDetails(
     String replicaId,
@@ -20,4 +21,5 @@ public record ReplicaDetails(
     long revision,
     boolean routable,
     long startedMs,
-    String reason) {}
+    String reason,
+    String upstream) {}

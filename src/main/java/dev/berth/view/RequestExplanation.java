@@ -123,6 +123,7 @@ public record RequestExplanation(
       QUEUED,
       GRANTED,
       REFUSED,
+      FELL_BACK,
       RETRIED,
       LOST,
       LEASE_GRANTED,

@@ -79,7 +79,7 @@ final class FakeCommands implements ControllerCommands {
   }
 
   static ReplicaDetails replica(String id, ReplicaPhase phase) {
-    return new ReplicaDetails(id, "node-1", phase, "v1", 4, true, 1_767_225_600_500L, "");
+    return new ReplicaDetails(id, "node-1", phase, "v1", 4, true, 1_767_225_600_500L, "", "");
   }
 
   /** What is in effect when a file says nothing, under Ray Serve's names. */

@@ -37,7 +37,7 @@ class ServeJsonTest {
                      "target_replicas": 2, "autoscaling": null, "dead": [], "replicas": [
                       {"replica_id": "cart#1", "node": "node-1", "phase": "RUNNING",
                        "version": "v1", "revision": 4, "routable": true,
-                       "started_ms": 1767225600500, "reason": ""}
+                       "started_ms": 1767225600500, "reason": "", "upstream": ""}
                     ]}
                   ]}
                 ]}

@@ -53,6 +53,7 @@ final class Architecture {
           controller: api protocol view config metrics
           code: api protocol config replica controller
           desired: api net protocol view config controller code
+          upstream: api
           cluster: api net stream protocol view config metrics admin code desired
           admin: api net protocol view config metrics
           node: api net stream protocol view config metrics ingress routing replica controller code \

@@ -267,6 +267,6 @@ final class FakeInstance implements AutoCloseable {
   }
 
   static ReplicaDetails replica(String id, ReplicaPhase phase, String version, long revision) {
-    return new ReplicaDetails(id, "node-1", phase, version, revision, true, 950, "");
+    return new ReplicaDetails(id, "node-1", phase, version, revision, true, 950, "", "");
   }
 }

@@ -31,7 +31,9 @@ class ApplicationLoaderTest {
             + "}]";
     ServeConfig file = ConfigReader.read("test.yaml", Path.of("."), text);
     return ApplicationLoader.read(
-            new BuildCache.BuildInputs(file.applications().get(0), file), Map.of())
+            new BuildCache.BuildInputs(file.applications().get(0), file),
+            Map.of(),
+            BuiltInHandlers.NONE)
         .code();
   }
 
@@ -149,7 +151,9 @@ class ApplicationLoaderTest {
 
     LoadedApplication loaded =
         ApplicationLoader.read(
-                new BuildCache.BuildInputs(file.applications().get(0), file), Map.of())
+                new BuildCache.BuildInputs(file.applications().get(0), file),
+                Map.of(),
+                BuiltInHandlers.NONE)
             .code();
 
     assertThat(loaded.built().targets())

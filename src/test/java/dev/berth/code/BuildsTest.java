@@ -124,7 +124,7 @@ class BuildsTest {
     capacity = 25;
     build();
     assertThat(builds.jarsInUse()).as("while it answers").containsExactly(JAR);
-    early.complete(ApplicationLoader.read(before, Map.of()));
+    early.complete(ApplicationLoader.read(before, Map.of(), BuiltInHandlers.NONE));
     control.runAll();
     assertThat(told).isEmpty();
     assertThat(builds.jarsInUse()).isEmpty();
@@ -134,7 +134,7 @@ class BuildsTest {
 
   @Test
   void whatWasReadEarlyAnswersTheFirstBuildAndNoOther() {
-    early("a").complete(ApplicationLoader.read(source("a"), Map.of()));
+    early("a").complete(ApplicationLoader.read(source("a"), Map.of(), BuiltInHandlers.NONE));
     build();
     control.runAll();
     assertThat(replicas()).isEqualTo(4);
@@ -160,7 +160,7 @@ class BuildsTest {
 
   @Test
   void whatWasReadEarlyAndIsNotDeclaredAnyMoreGoesWhenTheControllerHasBegun() {
-    early("gone").complete(ApplicationLoader.read(source("gone"), Map.of()));
+    early("gone").complete(ApplicationLoader.read(source("gone"), Map.of(), BuiltInHandlers.NONE));
     early("slow");
 
     builds.closeEarly();

@@ -21,7 +21,9 @@ class DeploymentVersionsTest {
             .formatted(APP, ofApplication, ofDeployment);
     ServeConfig file = ConfigReader.read("test.yaml", Path.of("."), text);
     return ApplicationLoader.read(
-            new BuildCache.BuildInputs(file.applications().get(0), file), Map.of())
+            new BuildCache.BuildInputs(file.applications().get(0), file),
+            Map.of(),
+            BuiltInHandlers.NONE)
         .code()
         .built()
         .targets()

@@ -55,7 +55,9 @@ class ObtainedBuildsTest {
   }
 
   private String build() {
-    return ApplicationLoader.read(source(), java.util.Map.of()).code().build();
+    return ApplicationLoader.read(source(), java.util.Map.of(), BuiltInHandlers.NONE)
+        .code()
+        .build();
   }
 
   private void read() {

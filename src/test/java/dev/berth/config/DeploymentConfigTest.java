@@ -143,7 +143,18 @@ class DeploymentConfigTest {
     HealthCheckSettings checks = Replicas.HEALTH_CHECKS;
     ReplicaSpec spec =
         new ReplicaSpec(
-            "r", id, 1, 1, userConfig, factory, null, checks, new LatencyBuckets(), false, null);
+            "r",
+            id,
+            1,
+            1,
+            userConfig,
+            factory,
+            null,
+            checks,
+            new LatencyBuckets(),
+            false,
+            null,
+            "");
     assertThat(spec.userConfig()).containsEntry("limit", null);
   }
 

@@ -42,7 +42,7 @@ class SchemaTest {
                9007199254740994, -0.5, 1.0e-10, 0.5, 1.5, 100.5, "", " ", x, x y, "a#b", "a\\nb", "5",
                "true", INFO, info, WARNING, TEXT, JSON, json, single, virtual, event_loops, auto, mean, PACK,
                changed, direct, pack, EveryNode, Disabled, /, /a, /a/, //, /a/b, "/{x}", "/a?b",
-               "/a#b", a.B, worker, ["localhost:1"], "a.B:m", "a.B:", a..B, 1a, a-b, 127.0.0.1,
+               "/a#b", a.B, "http://h:1", worker, ["localhost:1"], "a.B:m", "a.B:", a..B, 1a, a-b, 127.0.0.1,
                "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",
                [], [x], [1], [{}], [{a: b}], [{a: 1}], {}, {a: b}, {a: 1}]
               """);
@@ -51,7 +51,7 @@ class SchemaTest {
   private static final Pattern BEYOND =
       Pattern.compile(
           "set without TLS|set, on a worker|from other machines|(tls|join): missing|without a token|an argument of |application: missing|without client authentication|its value is not shown|\\(expected: .*(token_file|twice interval_ms"
-              + "|stream_bytes_total|record_interval_ms|since ssl_|max_reservation_ttl_s"
+              + "|stream_bytes_total|record_interval_ms|since (ssl_|cert_|key_)|other deployments of|upstreams, as|max_reservation_ttl_s"
               + "|max_replicas_per_node|min_replicas|max_replicas,|look_back_period_s,|readable file"
               + "|one of header, cookie|one of exact, prefix|one above 0|leave it out; over"
               + "|one of berth.router|\\.jar)");
@@ -140,11 +140,16 @@ class SchemaTest {
       String name = names[i].replace("[]", "");
       JsonObject below = new JsonObject();
       if (name.equals("applications")) {
-        below.put("import_path", "a.B");
+        boolean proxy = path.matches(".*(upstreams\\[]|fallback|replay_bytes).*");
+        below.put("import_path", proxy ? "berth:proxy" : "a.B");
       } else if (name.equals("deployments")) {
         below.put("name", "d");
       } else if (name.equals("endpoints")) {
         below.put("route_prefix", "/e");
+      } else if (name.equals("upstreams")) {
+        below.put("url", "https://h").put("max_ongoing_requests", 1);
+      } else if (name.equals("health") && path.contains("upstreams[]")) {
+        below.put("path", "/");
       } else if (name.equals("cluster")) {
         below.put("name", "c").put("node", "n").put("role", "worker").put("bind", "127.0.0.1");
         below.put("join", new JsonArray().add("127.0.0.1:1")).put("insecure", true);
@@ -158,6 +163,9 @@ class SchemaTest {
         } else if (name.equals("match") && !path.matches(".*\\.(cookie|query|method)")) {
           below.put("header", "h");
         }
+      }
+      if (path.matches(".*\\.(fallback|replay_bytes)") && name.equals("berth")) {
+        below.put("upstreams", json(Yaml.plain("[{url: 'http://h', max_ongoing_requests: 1}]")));
       }
       at.put(name, names[i].endsWith("[]") ? new JsonArray().add(below) : below);
       at = below;

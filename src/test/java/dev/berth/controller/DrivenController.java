@@ -39,6 +39,7 @@ final class DrivenController {
   static final class Hosted {
     final String id;
     final String node;
+    final String upstream;
     DeploymentTarget target;
     DeploymentTarget next;
     boolean runs;
@@ -47,9 +48,14 @@ final class DrivenController {
     Duration grace;
 
     Hosted(String id, String node, DeploymentTarget target) {
+      this(id, node, target, "");
+    }
+
+    Hosted(String id, String node, DeploymentTarget target, String upstream) {
       this.id = id;
       this.node = node;
       this.target = target;
+      this.upstream = upstream;
     }
 
     private DeploymentVersion version() {
@@ -148,8 +154,10 @@ final class DrivenController {
     log.addAll(actions);
     for (ControllerAction action : actions) {
       if (action instanceof StartReplica start) {
+        requireOnlyOne(start);
         hosted.putIfAbsent(
-            start.replicaId(), new Hosted(start.replicaId(), start.node(), start.target()));
+            start.replicaId(),
+            new Hosted(start.replicaId(), start.node(), start.target(), start.upstream()));
       } else if (action instanceof StopReplica stop && hosted.containsKey(stop.replicaId())) {
         hosted.get(stop.replicaId()).stopping = true;
         hosted.get(stop.replicaId()).grace = stop.grace();
@@ -170,6 +178,18 @@ final class DrivenController {
       }
     }
     return actions;
+  }
+
+  /** The limit of an upstream holds as long as one replica of it exists, in whatever phase. */
+  private void requireOnlyOne(StartReplica start) {
+    for (Hosted each : hosted.values()) {
+      if (!start.upstream().isEmpty()
+          && start.upstream().equals(each.upstream)
+          && !start.replicaId().equals(each.id)) {
+        throw new AssertionError(
+            start.replicaId() + " starts beside " + each.id + " for " + each.upstream);
+      }
+    }
   }
 
   /** Lets time pass, and the controller wake whenever it wants to. */
@@ -310,7 +330,15 @@ final class DrivenController {
       if (each.node.equals(node)) {
         found.add(
             new ControllerEvent.Inventory.Found(
-                info(each), each.target, each.next, each.phase(), true, each.refused, 0));
+                info(each),
+                each.target,
+                each.next,
+                each.phase(),
+                true,
+                each.refused,
+                0,
+                each.upstream,
+                ""));
       }
     }
     return new ControllerEvent.Inventory(node, found, List.copyOf(complete.values()));

@@ -43,7 +43,8 @@ public final class Replicas {
         HEALTH_CHECKS,
         new LatencyBuckets(),
         false,
-        null);
+        null,
+        "");
   }
 
   /** A seat on a loop, for handlers that call no other deployment. */

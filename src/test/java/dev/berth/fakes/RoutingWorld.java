@@ -591,6 +591,14 @@ public final class RoutingWorld implements ReplicaDirectory {
       run();
     }
 
+    /** Ends its oldest request as one that its upstream did not run, and runs what comes of it. */
+    public void notRun() {
+      BusMessage.CallRequest call = running.get(0);
+      complete(call);
+      answer(call.source(), new BusMessage.CallRefused(call.callId(), Refusal.NOT_RUN, load()));
+      run();
+    }
+
     private void complete(BusMessage.CallRequest call) {
       running.remove(call);
       if (!ledger.observer().completing(ledger)) {

@@ -193,7 +193,7 @@ class InstanceReplicasTest {
   }
 
   private void start() {
-    replicas.start(new StartReplica(EPOCH, EPOCH.node(), first, ID));
+    replicas.start(new StartReplica(EPOCH, EPOCH.node(), first, ID, ""));
   }
 
   private Replica running() {
@@ -304,7 +304,7 @@ class InstanceReplicasTest {
       for (int life = 1; life <= 2; life++) {
         for (int start = 1; start <= 2; start++) {
           String id = "a#front#" + life + start;
-          replicas.start(new StartReplica(EPOCH, EPOCH.node(), first, id));
+          replicas.start(new StartReplica(EPOCH, EPOCH.node(), first, id, ""));
           runAll();
         }
         assertThat(lines.all()).as("once in a life").hasSize(life);
@@ -318,7 +318,7 @@ class InstanceReplicasTest {
     DeploymentTarget spread = target("berth: {spread: event_loops}");
     for (DeploymentTarget each : List.of(first, spread, spread, first)) {
       replicas.start(
-          new StartReplica(EPOCH, EPOCH.node(), each, "a#front#" + replicas.hosted.size()));
+          new StartReplica(EPOCH, EPOCH.node(), each, "a#front#" + replicas.hosted.size(), ""));
     }
     runAll();
     assertThat(replicas.inventory())
@@ -334,7 +334,8 @@ class InstanceReplicasTest {
             EPOCH,
             EPOCH.node(),
             new DeploymentTarget(first.id(), "x", first.version(), first.settings()),
-            ID));
+            ID,
+            ""));
     assertThat(take()).containsExactly(new ReplicaFailed(ID, "build: x (expected: a known build)"));
   }
 
@@ -347,7 +348,8 @@ class InstanceReplicasTest {
             EPOCH,
             EPOCH.node(),
             new DeploymentTarget(first.id(), "x", first.version(), first.settings()),
-            ID));
+            ID,
+            ""));
     replicas.stopAll();
     answers(new ReplicaStopped(ID));
     elsewhere.fail("the link broke");
@@ -362,7 +364,7 @@ class InstanceReplicasTest {
     elsewhere = Promise.promise();
     DeploymentTarget built =
         new DeploymentTarget(first.id(), "x", first.version(), first.settings());
-    replicas.start(new StartReplica(EPOCH, EPOCH.node(), built, ID));
+    replicas.start(new StartReplica(EPOCH, EPOCH.node(), built, ID, ""));
     assertFound(ReplicaPhase.STARTING, built, null, false);
     assertThat(found().info().address().node()).isEqualTo("n1");
     assertThat(found().info().maxOngoing()).isEqualTo(3);
@@ -375,7 +377,8 @@ class InstanceReplicasTest {
   /** The period is shifted by up to a tenth. */
   @Test
   void itsHealthIsCheckedInThePeriodOfItsDeploymentAndInAnotherWhenThatChanges() {
-    replicas.start(new StartReplica(EPOCH, EPOCH.node(), target("health_check_period_s: 3"), ID));
+    replicas.start(
+        new StartReplica(EPOCH, EPOCH.node(), target("health_check_period_s: 3"), ID, ""));
     runAll();
     assertThat(checksIn(Duration.ofMillis(2_600))).isZero();
     assertThat(checksIn(Duration.ofMillis(800))).isEqualTo(1);
@@ -406,14 +409,15 @@ class InstanceReplicasTest {
     stop(GRACE);
     runAll();
     assertThat(routers.router(first.id()).healthCheckTimes.count()).isEqualTo(1);
-    replicas.start(new StartReplica(EPOCH, EPOCH.node(), first, "app#model#later"));
+    replicas.start(new StartReplica(EPOCH, EPOCH.node(), first, "app#model#later", ""));
     runAll();
     assertThat(routers.router(first.id()).healthCheckTimes.count()).isEqualTo(2);
   }
 
   @Test
   void aHealthCheckHasTheTimeThatItsDeploymentGivesIt() {
-    replicas.start(new StartReplica(EPOCH, EPOCH.node(), target("health_check_timeout_s: 2"), ID));
+    replicas.start(
+        new StartReplica(EPOCH, EPOCH.node(), target("health_check_timeout_s: 2"), ID, ""));
     runAll();
     Replica replica = plane.host.replicas().get(0);
     List<Long> failures = new ArrayList<>();
@@ -473,7 +477,7 @@ class InstanceReplicasTest {
           duringTheHook.addAll(take());
           assertThat(builds.names()).as("its code runs still").hasSize(1);
         };
-    replicas.start(new StartReplica(EPOCH, EPOCH.node(), bounded, ID));
+    replicas.start(new StartReplica(EPOCH, EPOCH.node(), bounded, ID, ""));
     runAll();
     assertThat(duringTheHook).hasSize(1);
     assertThat(((ReplicaFailed) duringTheHook.get(0)).reason())
@@ -665,7 +669,7 @@ class InstanceReplicasTest {
     int highest = 0;
     for (int cycle = 0; cycle < 1_000; cycle++) {
       String id = "a#front#" + (100 + cycle);
-      replicas.start(new StartReplica(EPOCH, EPOCH.node(), first, id));
+      replicas.start(new StartReplica(EPOCH, EPOCH.node(), first, id, ""));
       runAll();
       highest = Math.max(highest, found().info().address().ordinal());
       replicas.stop(new StopReplica(EPOCH, EPOCH.node(), id, GRACE, "for the test"));

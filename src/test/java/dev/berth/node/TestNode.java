@@ -57,6 +57,10 @@ public final class TestNode implements AutoCloseable {
     }
   }
 
+  public int port() {
+    return node.port();
+  }
+
   public HttpResponse<String> get(String path, String... headers) {
     return sent(getAsync(path, headers));
   }

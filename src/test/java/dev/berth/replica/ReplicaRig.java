@@ -168,7 +168,7 @@ final class ReplicaRig {
     }
 
     @Override
-    public void onStartWaits(Replica replica, String reason) {
+    public void onWaiting(Replica replica, String reason) {
       waits.add(reason);
     }
 
@@ -271,7 +271,8 @@ final class ReplicaRig {
         Replicas.HEALTH_CHECKS,
         healthCheckTimes,
         false,
-        startTimeoutNanos);
+        startTimeoutNanos,
+        "");
   }
 
   ReplicaLoopBinding seat(int loop) {

@@ -117,7 +117,8 @@ enum Transition {
       case RECALLED -> Optional.of(REFUSED_RECALLED);
       case UNKNOWN_TOKEN, // of a lease forgotten: a bound that no run reaches
           OTHER_DEPLOYMENT, // of a keeper: no run reserves over HTTP
-          UNREADABLE -> // all are of one version
+          UNREADABLE, // all are of one version
+          NOT_RUN -> // of an upstream: no run has one
           Optional.empty();
     };
   }

@@ -126,7 +126,7 @@ public final class YamlScalars {
   }
 
   /** Returns the text at {@code node}, of bounded length; a string is quoted. */
-  static String show(Node node) {
+  public static String show(Node node) {
     if (!(node instanceof ScalarNode scalar)) {
       return describe(node);
     }

@@ -24,6 +24,15 @@ public record PemFile(String section, String key, Path path) {
     }
   }
 
+  /**
+   * Reads all certificates in file order.
+   *
+   * @throws TlsFileException if the file is unusable
+   */
+  public X509Certificate[] certificates() {
+    return certificates(read());
+  }
+
   /** Returns all certificates in file order. */
   X509Certificate[] certificates(Buffer pem) {
     try {

@@ -39,6 +39,14 @@ public record HttpErrorResponse(
   public static final HttpErrorResponse NO_SUCH_METHOD =
       refusal(404, "no_such_method", "X-Serve-Call-Method: the handler has no such method.");
 
+  /** The failure of a request to an upstream that passed this instance before. */
+  public static final HttpErrorResponse LOOP_DETECTED =
+      onlyOnce(
+          508,
+          "loop_detected",
+          "The request passed this instance before.",
+          "The request did not run: its upstreams lead back here.");
+
   public HttpErrorResponse(int status, String code, String message, String detail) {
     this(status, code, message, detail, 0, true);
   }

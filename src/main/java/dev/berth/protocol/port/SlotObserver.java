@@ -29,8 +29,8 @@ public interface SlotObserver {
   }
 
   /**
-   * Notifies the observer that a slot became free or the maximum was raised, after the state has
-   * changed.
+   * Notifies the observer that a slot became free, or that the maximum was raised or became 0,
+   * after the state has changed.
    */
   void onSlotFreed(Slots slots);
 }

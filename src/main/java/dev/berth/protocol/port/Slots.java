@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Slots {
 
-  /** Returns the number of slots, which may change at any time. */
+  /** Returns the number of slots, which may change at any time; 0 while the replica is closed. */
   int maxOngoing();
 
   /** Returns the number of reserved and running slots. */

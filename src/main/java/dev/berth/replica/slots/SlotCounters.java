@@ -1,5 +1,6 @@
 package dev.berth.replica.slots;
 
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 
 /**
@@ -14,6 +15,8 @@ import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 abstract class SlotCounters {
   private static final AtomicLongFieldUpdater<SlotCounters> WORD =
       AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "word");
+  private static final AtomicIntegerFieldUpdater<SlotCounters> MAX =
+      AtomicIntegerFieldUpdater.newUpdater(SlotCounters.class, "maxOngoing");
   static final AtomicLongFieldUpdater<SlotCounters> GRANTED =
       AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "granted");
   static final AtomicLongFieldUpdater<SlotCounters> COMPLETED =
@@ -23,7 +26,7 @@ abstract class SlotCounters {
   static final AtomicLongFieldUpdater<SlotCounters> EXPIRED =
       AtomicLongFieldUpdater.newUpdater(SlotCounters.class, "expired");
 
-  /** Maximum number of slots. */
+  /** Maximum number of slots; 0 while closed. */
   volatile int maxOngoing;
 
   private volatile long word;
@@ -39,6 +42,11 @@ abstract class SlotCounters {
   /** Returns the packed counts; see {@link SlotLedger}. */
   final long word() {
     return word;
+  }
+
+  /** Replaces the maximum and returns the one before. */
+  final int changeMax(int to) {
+    return MAX.getAndSet(this, to);
   }
 
   /** Replaces the word by one CAS. Returns false when the word was not {@code from}. */

@@ -75,7 +75,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
   /**
    * @param epoch number of this incarnation
-   * @param maxOngoing maximum number of slots, 1 to 65 535
+   * @param maxOngoing maximum number of slots, 0 to 65 535
    * @param nanoClock monotonic nanoseconds
    * @param secrets source of 64 unguessable bits per call
    */
@@ -99,8 +99,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
   }
 
   private static int checkedMax(int max) {
-    if (max < 1 || max > COUNT_MASK) {
-      throw new IllegalArgumentException("maxOngoing: " + max + " (expected: 1 to 65535)");
+    if (max < 0 || max > COUNT_MASK) {
+      throw new IllegalArgumentException("maxOngoing: " + max + " (expected: 0 to 65535)");
     }
     return max;
   }
@@ -375,15 +375,15 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
   /**
    * Changes the number of slots live. A lower maximum revokes no slot: ongoing exceeds the maximum
-   * until enough requests and leases have ended.
+   * until enough requests and leases have ended. A maximum of 0 closes the ledger: it grants
+   * nothing until the maximum is raised.
    *
-   * @param max slots, 1 to 65 535
+   * @param max slots, 0 to 65 535
    */
   public void setMaxOngoing(int max) {
-    boolean raised = checkedMax(max) > maxOngoing;
-    maxOngoing = max; // before the stamp: see the class comment
+    boolean raised = changeMax(checkedMax(max)) < max; // before the stamp: see the class comment
     change(seen -> seen + STAMP_ONE);
-    if (raised) {
+    if (raised || max == 0) { // waiters may leave a closed replica
       observer.onSlotFreed(this);
     }
   }

@@ -210,6 +210,19 @@ public final class RequestRecorder {
         reason.name());
   }
 
+  /**
+   * Records that the request leaves its deployment for a fallback.
+   *
+   * @param refused whether a replica refused to run it; else all are closed
+   */
+  public void recordFallback(DeploymentId to, boolean refused) {
+    step(
+        phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now()),
+        RequestStepKind.FELL_BACK,
+        null,
+        to.name() + (refused ? ": no replica ran it" : ": all replicas are closed"));
+  }
+
   public void recordLoss(@Nullable RoutedReplica replica) {
     ranOn = "";
     step(

@@ -3,9 +3,9 @@ package dev.berth.routing.ranking;
 import java.util.random.RandomGenerator;
 
 /**
- * Prefers the replica with the fewest requests of a limited number of choices. The start is random,
- * so that equal replicas alternate. Exact in a tier within the limit; beyond it, the cost stays
- * that of the limit.
+ * Prefers the replica with the fewest requests of a limited number of choices, relative to its
+ * slots. The start is random, so that equal replicas alternate. Exact in a tier within the limit;
+ * beyond it, the cost stays that of the limit.
  *
  * <p>Source: Envoy's least-request balancer and its choice_count; Ray Serve's CapacityQueueRouter,
  * which queries one queue of all for the least loaded.
@@ -28,10 +28,10 @@ public final class LeastRequestsRanker extends TieredRanker {
     int at = random.nextInt(size);
     int best = -1;
     int next = -1; // the second best
-    int bestBusy = Integer.MAX_VALUE;
-    int nextBusy = Integer.MAX_VALUE;
+    double bestBusy = Double.POSITIVE_INFINITY;
+    double nextBusy = Double.POSITIVE_INFINITY;
     for (int i = all ? size : choices; i > 0; i--) {
-      int busy = busy(candidates, tier[at]);
+      double busy = busy(candidates, tier[at]);
       if (busy < bestBusy) {
         next = best;
         nextBusy = bestBusy;

@@ -3,12 +3,13 @@ package dev.berth.routing.ranking;
 import java.util.random.RandomGenerator;
 
 /**
- * Power of two choices: of two replicas drawn at random, the one with fewer requests is preferred,
- * nearest tier first. A replica on the caller's own event loop precedes both if it is no busier,
- * because staying on the loop saves two wake-ups.
+ * Power of two choices: of two replicas drawn at random, the one with the smaller share of its
+ * slots in use is preferred, nearest tier first. A replica on the caller's own event loop precedes
+ * both if it is no busier, because staying on the loop saves two wake-ups.
  *
  * <p>Source: Mitzenmacher 2001 for the choice; Ray Serve's PowerOfTwoChoicesRequestRouter for the
- * tiers. Berth reads exact counts of local replicas where Ray reads a cache.
+ * tiers. Berth reads exact counts of local replicas where Ray reads a cache. Ray compares counts,
+ * because its replicas of a deployment have one maximum; upstreams have different ones.
  */
 public final class PowerOfTwoRanker extends TieredRanker {
 
@@ -27,8 +28,8 @@ public final class PowerOfTwoRanker extends TieredRanker {
     int first = random.nextInt(size);
     int a = tier[first];
     int b = tier[second(size, first, random)];
-    int busyA = busy(candidates, a);
-    int busyB = busy(candidates, b);
+    double busyA = busy(candidates, a);
+    double busyB = busy(candidates, b);
     boolean nearFirst = near >= 0 && busy(candidates, near) <= Math.min(busyA, busyB);
     add(into, near, nearFirst, busyB < busyA ? b : a, busyB < busyA ? a : b);
   }

@@ -75,10 +75,13 @@ abstract class TieredRanker implements ReplicaRanker {
     return second >= first ? second + 1 : second;
   }
 
-  /** Returns a replica's requests; a full replica comes after all that have a free slot. */
-  static int busy(Candidates candidates, int index) {
-    int ongoing = candidates.ongoing(index);
-    return ongoing < candidates.maxOngoing(index) ? ongoing : ongoing + (1 << 20);
+  /**
+   * Returns the share of a replica's slots that is in use. It is 1 or more for a full replica, and
+   * orders replicas of one maximum by their requests. A replica without slots comes last.
+   */
+  static double busy(Candidates candidates, int index) {
+    int max = candidates.maxOngoing(index);
+    return max == 0 ? Double.MAX_VALUE : (double) candidates.ongoing(index) / max;
   }
 
   @Override

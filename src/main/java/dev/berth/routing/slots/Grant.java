@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
  * The proof of an acquired slot. The receiver must use or release the grant. A local slot runs a
  * request at once, or a lease holds the slot. For a remote slot, the grant contains an offered
  * slot, which the replica holds for this router. A remote grant without an offer is only an
- * estimate that the replica has a free slot. A grant without a replica means that the deployment
- * became unavailable and no slot will follow.
+ * estimate that the replica has a free slot. A grant without a replica means that no slot will
+ * follow: the deployment became unavailable, or the request does not wait for it any longer.
  */
 public record Grant(
     @Nullable RoutedReplica replica,

@@ -146,6 +146,25 @@ public final class ReplicaSet {
     return Arrays.stream(all).filter(each -> each.isOn(blocked)).count();
   }
 
+  /**
+   * Returns whether the request accepts a replica.
+   *
+   * @param open whether only replicas with slots count, free or in use
+   */
+  public boolean anyFor(WaiterOwner request, boolean open) {
+    for (RoutedReplica each : all) {
+      if (request.accepts(each) && (!open || each.maxOngoing() > 0)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Returns whether a routable replica has slots, free or in use. */
+  public boolean hasSlots() {
+    return Stream.of(all).anyMatch(each -> each.routable() && each.maxOngoing() > 0);
+  }
+
   /** Returns whether a routable replica is on an instance that is not suspected. */
   public boolean isReached(RoutingExclusions blocked) {
     return Stream.of(all)

@@ -32,7 +32,10 @@ public interface WaiterOwner extends ReplicaRanker.Asker {
    */
   boolean paused();
 
-  /** Returns whether no replica that it accepts will ever have a slot; then the wait fails. */
+  /**
+   * Returns whether the wait ends without a slot: no replica that it accepts will have one, or it
+   * leaves for another deployment. Called after no slot was free.
+   */
   default boolean hopeless() {
     return false;
   }

@@ -42,6 +42,11 @@ public final class WaiterQueue {
   public interface GrantSource {
     /** Returns a slot for a waiter, or null if no replica that the waiter accepts is free. */
     @Nullable Grant grantFor(WaiterOwner owner);
+
+    /** Returns whether waiters may leave the queue although no slot is free. */
+    default boolean mayLeave() {
+      return false;
+    }
   }
 
   private final GrantSource source;
@@ -228,7 +233,8 @@ public final class WaiterQueue {
           waiter.unlink();
           hand(waiter, grant);
         } else {
-          exhausted = !waiter.owner.picky(); // the waiters behind a picky waiter may get a slot
+          // Else the waiters behind may get a slot, or leave.
+          exhausted = !waiter.owner.picky() && !source.mayLeave();
         }
       }
       waiter = next;

@@ -193,7 +193,7 @@ class JsonFormTest {
     return List.of(
         new Build(EPOCH, "app", 1L << 40),
         new DiscardBuild(EPOCH, "app", "b"),
-        new StartReplica(EPOCH, "n2~6", target, "app#model#1"),
+        new StartReplica(EPOCH, "n2~6", target, "app#model#1", "http://10.0.0.7:8000#big"),
         new ReconfigureReplica(EPOCH, "n2~6", "app#model#1", target),
         new StopReplica(
             EPOCH, "n2~6", "app#model#1", Duration.ofSeconds(20, 5), "fewer are wanted"),
@@ -303,7 +303,9 @@ class JsonFormTest {
               phases[i % phases.length],
               i % 2 == 0,
               i % 2 == 1,
-              1_700_000_000_000L + i));
+              1_700_000_000_000L + i,
+              "",
+              i % 2 == 0 ? "" : "closed: connection refused"));
     }
     return new Inventory("n2~6", found, List.of(target(4), target(6)));
   }

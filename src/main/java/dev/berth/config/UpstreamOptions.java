@@ -1,0 +1,275 @@
+package dev.berth.config;
+
+import dev.berth.api.Deployment;
+import dev.berth.config.keys.ChangeReach;
+import dev.berth.config.keys.ConfigKey;
+import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Section;
+import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Type;
+import dev.berth.config.keys.Types;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code berth.upstreams} of a deployment: remote servers, each with a limit of its own. One entry
+ * is one replica.
+ */
+public final class UpstreamOptions {
+  /** Maximum number of upstreams of one deployment. */
+  public static final int MAX_UPSTREAMS = 64;
+
+  private static final Type<String> REQUEST_PATH =
+      Types.string("a path that starts with /, in ASCII", "^/[!\"$-~]*$");
+  private static final Type<String> PATH_PREFIX =
+      Types.string(
+          "empty, or a path that starts with /, does not end with /, and has no dot segments",
+          "^((?!.*/\\.{1,2}(/|$))(/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+)?$");
+  private static final Type<String> HEADER =
+      Types.string(
+          "authorization, proxy-authorization, x-api-key, api-key, cookie or a name that starts with"
+              + " x-berth-; other headers pass anyway",
+          "^(authorization|proxy-authorization|x-api-key|api-key|cookie|x-berth-[a-z0-9_-]+)$");
+
+  // --- tls ---
+
+  private static final Keys OF_TLS = new Keys(ChangeReach.REPLICA_LIVE);
+
+  public static final ConfigKey<String> CA_FILE =
+      OF_TLS
+          .optional("ca_file", Types.TEXT)
+          .means(
+              "CA certificates in PEM, below berth.secrets_dir. null: the certificates of the JVM.");
+  public static final ConfigKey<String> CERT_FILE =
+      OF_TLS
+          .optional("cert_file", Types.TEXT)
+          .means("Client certificate chain in PEM, below berth.secrets_dir; with key_file.");
+  public static final ConfigKey<String> KEY_FILE =
+      OF_TLS
+          .optional("key_file", Types.TEXT)
+          .means(
+              "Private key of the client certificate in PEM, not encrypted, below"
+                  + " berth.secrets_dir.");
+  public static final ConfigKey<String> SERVER_NAME =
+      OF_TLS
+          .optional("server_name", Types.string("a host name", "^[A-Za-z0-9._-]+$"))
+          .means("Name that is sent as SNI and that the certificate must have. null: the host.");
+
+  static final Section TLS_SECTION = OF_TLS.section().check(UpstreamOptions::checkTls);
+
+  // --- health ---
+
+  private static final Keys OF_HEALTH = new Keys(ChangeReach.REPLICA_LIVE);
+
+  public static final ConfigKey<String> HEALTH_PATH =
+      OF_HEALTH
+          .required("path", REQUEST_PATH)
+          .means("Path of the probe, after path_prefix; a status from 200 to 399 is healthy.");
+  public static final ConfigKey<Duration> INTERVAL_S =
+      OF_HEALTH
+          .key("interval_s", Types.SECONDS, Duration.ofSeconds(10))
+          .means("Time between two probes.");
+  public static final ConfigKey<Duration> TIMEOUT_S =
+      OF_HEALTH
+          .key("timeout_s", Types.SECONDS, Duration.ofSeconds(5))
+          .means("Timeout of one probe, after which it has failed.");
+
+  // --- an upstream ---
+
+  private static final Keys KEYS = new Keys(ChangeReach.REPLICA_LIVE);
+
+  public static final ConfigKey<UpstreamOrigin> URL =
+      KEYS.required("url", UpstreamOrigin.TYPE)
+          .means(
+              "Origin of the server. With id it identifies the upstream, which the instance may"
+                  + " have only once.");
+  public static final ConfigKey<String> ID =
+      KEYS.optional(
+              "id", Types.string("1 to 64 letters, digits, . _ or -", "^[A-Za-z0-9._-]{1,64}$"))
+          .means("Tells two upstreams of one origin apart; each then has a limit of its own.");
+  public static final ConfigKey<Integer> MAX_ONGOING_REQUESTS =
+      KEYS.required(
+              "max_ongoing_requests",
+              Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"))
+          .means("Slots of the upstream: maximum of concurrent requests, exact.");
+  public static final ConfigKey<String> PREFIX =
+      KEYS.key("path_prefix", PATH_PREFIX, "")
+          .means("Path in front of the request's path, which follows the route prefix.");
+  public static final ConfigKey<String> HEADERS_FILE =
+      KEYS.optional("headers_file", Types.TEXT)
+          .means(
+              "File below berth.secrets_dir with lines Name: value, such as credentials. They are"
+                  + " set last, and sent over https or on this host only. Others must not be able"
+                  + " to read the file.");
+  public static final ConfigKey<List<String>> PASS_HEADERS =
+      KEYS.key("pass_headers", Types.list(HEADER), List.of())
+          .means("Headers of the client that pass although they are dropped by default.");
+  public static final ConfigKey<Settings> TLS =
+      KEYS.optional("tls", TLS_SECTION).means("TLS towards the upstream; only with https.");
+  public static final ConfigKey<Duration> CONNECT_TIMEOUT_S =
+      KEYS.key("connect_timeout_s", Types.SECONDS, Duration.ofSeconds(5))
+          .means("Maximum time to connect, including TLS.");
+  public static final ConfigKey<Duration> FIRST_BYTE_TIMEOUT_S =
+      KEYS.optional("first_byte_timeout_s", Types.SECONDS)
+          .means("Maximum time from the whole request to the response's head. null: no limit.");
+  public static final ConfigKey<Duration> IDLE_TIMEOUT_S =
+      KEYS.key("idle_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
+          .means("Maximum time between two chunks of a response.");
+  public static final ConfigKey<Integer> READ_AHEAD_BYTES =
+      KEYS.key("read_ahead_bytes", Types.integer(0, 64 << 20, "bytes"), 1 << 20)
+          .means(
+              "Maximum of a response's bytes that are read before the client accepts them, so that"
+                  + " a slow client does not occupy the slot.");
+  public static final ConfigKey<List<Integer>> NOT_RUN =
+      KEYS.key("not_run", Types.list(Types.integer(400, 599, "")), List.of(429))
+          .means(
+              "Statuses by which the upstream refuses a request without running it. The request is"
+                  + " then sent to another upstream if there is one.");
+  public static final ConfigKey<Boolean> STOPS_ON_CLOSE =
+      KEYS.key("stops_on_close", Types.BOOL, true)
+          .means(
+              "Whether the server stops a request when its connection closes. false: the response"
+                  + " of a cancelled request is read to its end, which frees the slot.");
+  public static final ConfigKey<Duration> ORPHAN_S =
+      KEYS.optional("orphan_s", Types.SECONDS_OR_ZERO)
+          .means(
+              "Time after a reset connection until its request counts as ended. null: the request"
+                  + " timeout, or 600 without one.");
+  public static final ConfigKey<Settings> HEALTH =
+      KEYS.optional("health", OF_HEALTH.section())
+          .means("Probes that close an unhealthy upstream; they take no slot. null: none.");
+
+  static final Section SECTION = KEYS.section().check(UpstreamOptions::check);
+
+  /** Name in the user_config of the route prefix, which is removed from paths. */
+  public static final String ROUTE_PREFIX = "route_prefix";
+
+  /** Name in the user_config of the mark that no other upstream could run a refused request. */
+  public static final String IS_ONLY = "is_only";
+
+  private static final Duration USUAL_ORPHAN = Duration.ofSeconds(600);
+
+  private UpstreamOptions() {}
+
+  /** Returns the identity of an upstream: its origin, and {@code #id} if it has one. */
+  public static String key(Settings entry) {
+    String id = entry.find(ID);
+    return entry.get(URL) + (id == null ? "" : "#" + id);
+  }
+
+  /** Returns whether the replicas of a deployment are upstreams. */
+  public static boolean isGiven(Settings deployment) {
+    return !deployment.all(DeploymentConfig.UPSTREAMS).isEmpty();
+  }
+
+  /**
+   * Returns a copy with one replica for each upstream, and the largest of their numbers of slots.
+   */
+  static Settings withReplicas(Settings deployment) {
+    List<Settings> all = deployment.all(DeploymentConfig.UPSTREAMS);
+    int most = all.stream().mapToInt(each -> each.get(MAX_ONGOING_REQUESTS)).max().orElse(1);
+    return DeploymentConfig.withReplicas(deployment, all.size())
+        .put(DeploymentConfig.MAX_ONGOING_REQUESTS, most);
+  }
+
+  /** Returns whether an upstream needs {@code berth.secrets_dir}. */
+  public static boolean namesFiles(Settings entry) {
+    Settings tls = entry.find(TLS);
+    return entry.gives(HEADERS_FILE)
+        || tls != null && (tls.gives(CA_FILE) || tls.gives(CERT_FILE) || tls.gives(KEY_FILE));
+  }
+
+  /**
+   * Returns the paths of the upstreams in an entry of {@code applications}, by their keys.
+   *
+   * @param application a valid entry, as JSON values
+   */
+  public static Map<String, String> paths(Map<String, ?> application) {
+    Map<String, String> paths = new LinkedHashMap<>();
+    List<?> deployments = list(application.get(ApplicationConfig.DEPLOYMENTS.name()));
+    for (int at = 0; at < deployments.size(); at++) {
+      Object own = ((Map<?, ?>) deployments.get(at)).get(DeploymentConfig.BERTH.name());
+      List<?> all =
+          own instanceof Map<?, ?> map
+              ? list(map.get(DeploymentConfig.UPSTREAMS.name()))
+              : List.of();
+      for (int index = 0; index < all.size(); index++) {
+        String path = "deployments[%s].berth.upstreams[%s]".formatted(at, index);
+        paths.put(key(SECTION.fromMap((Map<?, ?>) all.get(index))), path);
+      }
+    }
+    return paths;
+  }
+
+  /** Returns the expectation of a key that another upstream has already. */
+  public static String uniqueExcept(String other) {
+    return "unique in the instance; " + other + " has it already: set id to count it apart";
+  }
+
+  private static List<?> list(@Nullable Object value) {
+    return value instanceof List<?> list ? list : List.of();
+  }
+
+  /** Returns the entries of a deployment by their keys, in their order; empty without any. */
+  public static Map<String, Settings> byKey(Settings deployment) {
+    Map<String, Settings> all = new LinkedHashMap<>();
+    deployment.all(DeploymentConfig.UPSTREAMS).forEach(each -> all.put(key(each), each));
+    return all;
+  }
+
+  /**
+   * Returns an entry as the {@code user_config} of its replica. Adds the default of {@code
+   * orphan_s}, the deployment's {@code cancel_grace_s}, {@link #ROUTE_PREFIX} and {@link #IS_ONLY}.
+   */
+  public static Map<String, @Nullable Object> userConfig(Settings deployment, Settings entry) {
+    Duration timeout = deployment.find(DeploymentConfig.REQUEST_TIMEOUT_S);
+    Duration orphan = timeout == null ? USUAL_ORPHAN : timeout;
+    Settings whole = entry.gives(ORPHAN_S) ? entry : entry.put(ORPHAN_S, orphan);
+    Map<String, @Nullable Object> all = new LinkedHashMap<>(whole.toMap());
+    ConfigKey<Duration> grace = DeploymentConfig.CANCEL_GRACE_S;
+    all.put(grace.name(), deployment.get(grace).toNanos() / 1e9);
+    all.put(ROUTE_PREFIX, deployment.around(ApplicationConfig.ROUTE_PREFIX));
+    all.put(
+        IS_ONLY,
+        deployment.all(DeploymentConfig.UPSTREAMS).size() == 1
+            && deployment.get(DeploymentConfig.FALLBACK).isEmpty());
+    return all;
+  }
+
+  /** Reads an entry from the {@code user_config} of its replica. */
+  public static Settings fromUserConfig(Map<String, @Nullable Object> userConfig) {
+    return SECTION.fromMap(userConfig);
+  }
+
+  private static void checkTls(Settings tls) {
+    if (tls.gives(CERT_FILE) != tls.gives(KEY_FILE)) {
+      boolean key = tls.gives(KEY_FILE);
+      tls.problem(
+          key ? CERT_FILE : KEY_FILE,
+          "missing",
+          "a path, since " + (key ? KEY_FILE : CERT_FILE) + " is set");
+    }
+  }
+
+  private static void check(Settings entry) {
+    UpstreamOrigin origin = entry.find(URL);
+    if (origin == null) {
+      return; // invalid, already reported
+    }
+    if (entry.gives(TLS) && !origin.isTls()) {
+      entry.problem(TLS, "with " + origin, "a url of https, or no tls");
+    }
+    if (entry.gives(HEADERS_FILE) && sendsInClear(origin)) {
+      entry.problem(
+          HEADERS_FILE, "with " + origin, "a url of https, or of this host, such as localhost");
+    }
+  }
+
+  /** Returns whether the text of the origin proves that others could read the bytes. */
+  private static boolean sendsInClear(UpstreamOrigin origin) {
+    return !origin.isTls() && !origin.isLoopback() && origin.isAddress();
+  }
+}

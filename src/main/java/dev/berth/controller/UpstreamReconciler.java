@@ -1,0 +1,126 @@
+package dev.berth.controller;
+
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.UpstreamOptions;
+import dev.berth.controller.Reconciler.ReconcileDecision;
+import dev.berth.controller.RolloutProgress.RolloutTrial;
+import dev.berth.view.ReplicaPhase;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides the next steps of a deployment whose replicas are upstreams: one replica for each key. A
+ * plain function like {@link Reconciler}, and idempotent.
+ *
+ * <p><b>Bounds.</b> A key starts only while no replica of it exists in any phase, in any
+ * deployment: two replicas would admit twice the maximum. So there is no surge, and no replica is
+ * replaced: a changed target reconfigures it in place, also after a refusal, and a sick one stays.
+ *
+ * <p><b>Order.</b> A replica that is no longer wanted drains once a wanted one serves.
+ *
+ * <p><b>Failure.</b> After a failed start or a refused change, nothing starts or changes until the
+ * backoff has passed. A failed version starts nothing; the keys of the last complete target do.
+ */
+final class UpstreamReconciler {
+  private final DeploymentState deployment;
+  private final DeploymentTarget target;
+  private final RolloutProgress before;
+  private final @Nullable DeploymentTarget made; // target of new replicas
+  private final Set<String> wanted; // keys
+  private final Map<String, ReplicaRecord> own = new LinkedHashMap<>(); // wanted and active, by key
+  private final List<ReconcileStep> steps = new ArrayList<>();
+  private final long nowNanos;
+  private long wakeNanos = Long.MAX_VALUE;
+  private String lacks = "";
+
+  private UpstreamReconciler(DeploymentState deployment, long nowNanos) {
+    this.deployment = deployment;
+    this.target = deployment.target;
+    this.before = deployment.progress;
+    this.made = before.frozen() ? before.complete() : target;
+    this.wanted = made == null ? Set.of() : UpstreamOptions.byKey(made.settings()).keySet();
+    this.nowNanos = nowNanos;
+  }
+
+  /**
+   * Decides the next steps of a deployment that is not being deleted.
+   *
+   * @param placement for this decision only: each start is counted in it
+   * @param isFree returns whether no replica of a key exists
+   */
+  static ReconcileDecision decide(
+      DeploymentState deployment, Placement placement, Predicate<String> isFree, long nowNanos) {
+    return new UpstreamReconciler(deployment, nowNanos).decide(placement, isFree);
+  }
+
+  private ReconcileDecision decide(Placement placement, Predicate<String> isFree) {
+    boolean waits = before.backoff().isWaiting(nowNanos);
+    wakeNanos = waits ? before.backoff().untilNanos() : wakeNanos;
+    stopUnwanted();
+    for (String key : wanted) {
+      if (own.containsKey(key)) {
+        continue;
+      }
+      if (!isFree.test(key)) {
+        lacks = "upstream " + key + ": its last replica has not ended";
+      } else if (placement.room() == 0) {
+        lacks = placement.full();
+      } else if (!waits && made != null) {
+        steps.add(new ReconcileStep.StartStep(made, placement.next(), key));
+      }
+    }
+    own.values().stream()
+        .filter(each -> !waits && !before.frozen() && isOutdated(each))
+        .filter(each -> each.phase == ReplicaPhase.RUNNING)
+        .forEach(each -> steps.add(new ReconcileStep.ReconfigureStep(each, target)));
+    RolloutProgress after = judge(); // may lower wakeNanos
+    return new ReconcileDecision(List.copyOf(steps), after, wakeNanos, lacks);
+  }
+
+  private void stopUnwanted() {
+    List<ReplicaRecord> unwanted = new ArrayList<>();
+    for (ReplicaRecord replica : deployment.replicas.values()) {
+      if (replica.isActive() && wanted.contains(replica.upstream)) {
+        own.put(replica.upstream, replica);
+      } else if (replica.isActive()) {
+        unwanted.add(replica);
+      }
+    }
+    boolean serves = own.values().stream().anyMatch(ReplicaRecord::isServing);
+    for (ReplicaRecord replica : unwanted) {
+      boolean starts = replica.isStarting();
+      Duration grace = target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
+      if (starts || serves) {
+        steps.add(
+            new ReconcileStep.StopStep(
+                replica, starts ? Duration.ZERO : grace, "it is no longer wanted", false));
+      }
+    }
+  }
+
+  private boolean isOutdated(ReplicaRecord replica) {
+    return replica.refused || !deployment.isCurrent(replica);
+  }
+
+  private RolloutProgress judge() {
+    boolean settled =
+        steps.isEmpty()
+            && own.size() == wanted.size()
+            && own.size() == deployment.replicas.size()
+            && own.values().stream()
+                .allMatch(each -> each.phase == ReplicaPhase.RUNNING && !isOutdated(each));
+    if (!settled) {
+      return before;
+    }
+    RolloutProgress done = before.completed(target, nowNanos);
+    RolloutTrial trial = done.trial();
+    wakeNanos = trial == null ? wakeNanos : Math.min(wakeNanos, trial.endsNanos());
+    return done.frozen() ? done : done.with(done.standing().healthy());
+  }
+}

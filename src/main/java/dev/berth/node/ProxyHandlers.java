@@ -1,0 +1,36 @@
+package dev.berth.node;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.api.HandlerFactory;
+import dev.berth.code.BuiltInHandlers;
+import dev.berth.config.AdminOptions;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.InstanceOptions;
+import dev.berth.config.ServeConfig;
+import dev.berth.protocol.port.UpstreamContext;
+import dev.berth.protocol.port.ViaEntry;
+import dev.berth.upstream.RelayEnvironment;
+import dev.berth.upstream.UpstreamHandler;
+import dev.berth.upstream.client.AddressPolicy;
+import java.util.Set;
+
+/**
+ * The handlers of the built-in application {@code berth:proxy}.
+ *
+ * @param config of the instance
+ * @param incarnation random number of this start
+ */
+record ProxyHandlers(ServeConfig config, long incarnation) implements BuiltInHandlers {
+
+  @Override
+  public HandlerFactory of(DeploymentId deployment) {
+    Set<Integer> ownPorts = Set.of(config.get(HttpOptions.PORT), config.get(AdminOptions.PORT));
+    RelayEnvironment instance =
+        new RelayEnvironment(
+            config.settings().find(InstanceOptions.SECRETS_DIR),
+            () -> AddressPolicy.ofHost(ownPorts),
+            config.get(HttpOptions.ROOT_PATH),
+            ViaEntry.of(incarnation).value());
+    return replica -> new UpstreamHandler((UpstreamContext) replica, instance);
+  }
+}

@@ -1,0 +1,12 @@
+package dev.berth.protocol.port;
+
+import dev.berth.api.BerthException;
+
+/** A request that can fail for its caller before its handler settles. Confined to its loop. */
+public interface EarlyFailure {
+  /**
+   * Sends a failure to the caller and cancels the request, unless it is over. The slot stays
+   * occupied until the handler settles.
+   */
+  void breakOff(BerthException.Kind kind, String message);
+}

@@ -1,0 +1,18 @@
+package dev.berth.protocol.port;
+
+/**
+ * Port through which a handler closes and opens the slots of its own replica. A closed replica
+ * grants no slot; requests that hold one continue. A change of the configured maximum takes effect
+ * when the replica opens. Thread-safe and idempotent.
+ */
+public interface UpstreamGate {
+  /**
+   * Closes the replica, or replaces the reason of a closed one.
+   *
+   * @param reason one line for operators, not empty
+   */
+  void close(String reason);
+
+  /** Opens the replica with its configured number of slots; waiting requests receive them. */
+  void open();
+}

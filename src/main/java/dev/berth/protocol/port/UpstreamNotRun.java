@@ -1,0 +1,31 @@
+package dev.berth.protocol.port;
+
+import java.util.OptionalInt;
+
+/**
+ * The failure of a request that its upstream certainly did not run: no connection, or a response
+ * that guarantees it. Another replica may run the request. Carries no stack trace, because it is an
+ * expected outcome.
+ */
+public final class UpstreamNotRun extends RuntimeException {
+  private static final long serialVersionUID = 1;
+
+  private final long retryAfterMillis;
+
+  /**
+   * @param reason one line, for people
+   * @param retryAfterMillis time in milliseconds after which the upstream may run the request;
+   *     negative when unknown
+   */
+  public UpstreamNotRun(String reason, long retryAfterMillis) {
+    super(reason, null, true, false);
+    this.retryAfterMillis = retryAfterMillis;
+  }
+
+  /** Returns the delay before a retry in seconds, rounded up; empty when unknown. */
+  public OptionalInt retryAfterSeconds() {
+    return retryAfterMillis < 0
+        ? OptionalInt.empty()
+        : OptionalInt.of((int) Math.min(Integer.MAX_VALUE, (retryAfterMillis + 999) / 1_000));
+  }
+}

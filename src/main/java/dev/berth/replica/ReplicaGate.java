@@ -1,0 +1,83 @@
+package dev.berth.replica;
+
+import dev.berth.protocol.port.UpstreamGate;
+import dev.berth.replica.slots.SlotLedger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+
+/**
+ * The maximum of a replica's slots: the configured number while the replica is open, 0 while its
+ * handler keeps it closed. Thread-safe.
+ *
+ * <p><b>Concurrency.</b> Each change swaps the state first and applies it to the ledger second,
+ * until the state has not changed meanwhile. The ledger so ends with the last state, and a waiter
+ * that it notifies runs outside any lock.
+ */
+final class ReplicaGate implements UpstreamGate {
+  private final SlotLedger slots;
+  private final Consumer<String> listener; // receives each new text()
+  private final AtomicReference<GateState> state;
+  private String reported = ""; // guarded by this
+
+  /**
+   * @param reason of a closed gate; empty while open
+   */
+  private record GateState(int max, String reason) {
+    int slots() {
+      return reason.isEmpty() ? max : 0;
+    }
+  }
+
+  ReplicaGate(SlotLedger slots, Consumer<String> listener) {
+    this.slots = slots;
+    this.listener = listener;
+    this.state = new AtomicReference<>(new GateState(slots.maxOngoing(), ""));
+  }
+
+  @Override
+  public void close(String reason) {
+    if (reason.isEmpty()) {
+      throw new IllegalArgumentException("reason: empty (expected: one line)");
+    }
+    change(now -> new GateState(now.max, reason));
+  }
+
+  @Override
+  public void open() {
+    change(now -> new GateState(now.max, ""));
+  }
+
+  /** Changes the configured number of slots, which a closed replica has once it opens. */
+  void configure(int max) {
+    change(now -> new GateState(max, now.reason));
+  }
+
+  /** Returns the configured number of slots. */
+  int max() {
+    return state.get().max;
+  }
+
+  /** Returns the state for operators: {@code closed: reason}; empty while open. */
+  String text() {
+    String reason = state.get().reason;
+    return reason.isEmpty() ? "" : "closed: " + reason;
+  }
+
+  private void change(UnaryOperator<GateState> next) {
+    GateState before = state.getAndUpdate(next);
+    for (GateState now = state.get(); now != before; now = state.get()) {
+      if (slots.maxOngoing() != now.slots()) {
+        slots.setMaxOngoing(now.slots());
+      }
+      before = now;
+    }
+    synchronized (this) { // keeps the listener's calls in order
+      String text = text();
+      if (!text.equals(reported)) {
+        reported = text;
+        listener.accept(text);
+      }
+    }
+  }
+}

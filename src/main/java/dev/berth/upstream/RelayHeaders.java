@@ -1,0 +1,158 @@
+package dev.berth.upstream;
+
+import static java.time.format.DateTimeFormatter.RFC_1123_DATE_TIME;
+
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/** The rules for the target and the headers that pass between a client and an upstream. */
+final class RelayHeaders {
+  /** Hop-by-hop headers (RFC 9110, 7.6.1), and those that the sender of a message sets itself. */
+  private static final Set<String> OF_ONE_HOP =
+      Set.of(
+          "connection",
+          "proxy-connection",
+          "keep-alive",
+          "te",
+          "trailer",
+          "trailers",
+          "transfer-encoding",
+          "upgrade",
+          "expect",
+          "host",
+          "http2-settings");
+
+  /** Headers of the client that an upstream of the operator must not see by default. */
+  private static final Set<String> OF_CLIENT =
+      Set.of(
+          "authorization",
+          "proxy-authorization",
+          "proxy-authenticate",
+          "x-api-key",
+          "api-key",
+          "cookie");
+
+  private RelayHeaders() {}
+
+  /**
+   * Returns the headers of the request to the upstream: those of the client that pass, then those
+   * of Berth, then those of the operator, which replace others of the same name.
+   *
+   * @param via entry of this instance in {@code via}
+   */
+  static Headers toUpstream(
+      Request request, RequestContext context, UpstreamSettings settings, String via) {
+    Headers from = request.headers();
+    String connection = String.join(",", from.all("connection"));
+    List<String> pairs = new ArrayList<>(2 * from.size() + 8);
+    from.forEach(
+        (name, value) -> {
+          String lower = name.toLowerCase(Locale.ROOT);
+          if (passesHop(lower, connection)
+              && !lower.equals("content-length")
+              && !lower.equals("x-request-id")
+              && (!isOfClient(lower) || settings.passHeaders().contains(lower))
+              && settings.secret().get(lower) == null) {
+            add(pairs, lower, value);
+          }
+        });
+    add(pairs, "x-request-id", context.requestId());
+    add(pairs, "via", via);
+    settings.secret().forEach((name, value) -> add(pairs, name, value));
+    return Headers.of(pairs.toArray(String[]::new));
+  }
+
+  /** Returns the headers of the upstream's response that pass to the client. */
+  static Headers toClient(Headers from) {
+    String connection = String.join(",", from.all("connection"));
+    List<String> pairs = new ArrayList<>(2 * from.size());
+    from.forEach(
+        (name, value) -> {
+          if (passesHop(name.toLowerCase(Locale.ROOT), connection)) {
+            add(pairs, name, value);
+          }
+        });
+    return Headers.of(pairs.toArray(String[]::new));
+  }
+
+  private static void add(List<String> pairs, String name, String value) {
+    pairs.add(name);
+    pairs.add(value);
+  }
+
+  private static boolean passesHop(String name, String connection) {
+    if (OF_ONE_HOP.contains(name)) {
+      return false;
+    }
+    return connection.isEmpty()
+        || Stream.of(connection.split(",")).noneMatch(each -> each.strip().equalsIgnoreCase(name));
+  }
+
+  private static boolean isOfClient(String name) {
+    return OF_CLIENT.contains(name) || name.startsWith("x-berth-");
+  }
+
+  /** Returns the milliseconds of {@code retry-after}; negative when it has none. */
+  static long retryAfterMillis(Headers headers, RequestContext context) {
+    String value = headers.get("retry-after");
+    if (value == null) {
+      return -1;
+    }
+    try {
+      return value.matches("[0-9]{1,9}")
+          ? Long.parseLong(value) * 1_000
+          : Duration.between(context.now(), RFC_1123_DATE_TIME.parse(value, Instant::from))
+              .toMillis();
+    } catch (DateTimeException meaningless) {
+      return -1;
+    }
+  }
+
+  /**
+   * Returns the target of the request to the upstream.
+   *
+   * @param rootPath mount path of all routes
+   */
+  static String target(Request request, UpstreamSettings settings, String rootPath) {
+    String path = without(settings.stripPrefix(), without(rootPath, request.path()));
+    String target = settings.pathPrefix() + path;
+    target = target.isEmpty() ? "/" : target;
+    return request.query() == null ? target : target + "?" + request.query();
+  }
+
+  private static String without(String prefix, String path) {
+    boolean matches =
+        path.startsWith(prefix)
+            && (path.length() == prefix.length() || path.charAt(prefix.length()) == '/');
+    return matches ? path.substring(prefix.length()) : path;
+  }
+
+  /**
+   * Returns whether a path has a dot segment, encoded or not. Such a path could leave the path
+   * prefix at the upstream.
+   */
+  static boolean hasDotSegment(String path) {
+    if (path.indexOf('.') < 0 && path.indexOf('%') < 0) {
+      return false;
+    }
+    String plain =
+        path.replaceAll("(?i)%2e", ".").replaceAll("(?i)%2f|%5c", "/").replace('\\', '/');
+    for (String segment : plain.split("/")) {
+      int end = segment.indexOf(';');
+      String name = end < 0 ? segment : segment.substring(0, end);
+      if (name.equals(".") || name.equals("..")) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

@@ -1,0 +1,118 @@
+package dev.berth.upstream;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.protocol.port.UpstreamContext;
+import dev.berth.upstream.client.UpstreamClient;
+import io.vertx.core.Future;
+import io.vertx.core.internal.ContextInternal;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Relays the requests of one replica to its upstream. The {@code user_config} is the entry of
+ * {@code berth.upstreams}; a change applies to later requests.
+ *
+ * <p><b>Concurrency.</b> Requests and all state are confined to the replica's loop; hooks read
+ * files on their own thread and continue there.
+ */
+public final class UpstreamHandler implements AsyncHandler {
+  private final UpstreamContext replica;
+  private final RelayEnvironment instance;
+  private @Nullable UpstreamClient client; // null before the first configuration
+  private @Nullable UpstreamWatch watch;
+  private @Nullable UpstreamSettings settings;
+
+  public UpstreamHandler(UpstreamContext replica, RelayEnvironment instance) {
+    this.replica = replica;
+    this.instance = instance;
+  }
+
+  @Override
+  public boolean streamsRequests() {
+    return true;
+  }
+
+  @Override
+  public Future<Response> handle(Request request, RequestContext context) {
+    String upgrade = request.headers().get("upgrade");
+    if (upgrade != null && !upgrade.equalsIgnoreCase("h2c")) {
+      return refuse(501, "upgrade: " + upgrade + " (expected: no upgrade of the protocol)");
+    }
+    if (RelayHeaders.hasDotSegment(request.path())) {
+      return refuse(400, "path: with a dot segment (expected: a normalized path)");
+    }
+    UpstreamRelay relay =
+        new UpstreamRelay(
+            context,
+            replica.ports(),
+            Objects.requireNonNull(settings),
+            Objects.requireNonNull(watch),
+            instance);
+    try {
+      return relay.start(request, Objects.requireNonNull(client));
+    } catch (IllegalArgumentException illegal) { // a character of the head
+      return refuse(400, "head: " + illegal.getMessage());
+    }
+  }
+
+  private static Future<Response> refuse(int status, String text) {
+    return Future.succeededFuture(Response.text(text + "\n").withStatus(status));
+  }
+
+  @Override
+  public void reconfigure(Map<String, Object> userConfig) throws Exception {
+    UpstreamSettings next = UpstreamSettings.read(userConfig, instance);
+    onLoop(() -> apply(next));
+  }
+
+  private void apply(UpstreamSettings next) {
+    settings = next;
+    UpstreamClient connected = client;
+    UpstreamWatch watching = watch;
+    if (connected == null || watching == null) {
+      connected = new UpstreamClient(ContextInternal.current(), next.target());
+      client = connected;
+      watch = new UpstreamWatch(replica.gate(), replica.ports(), connected, next);
+    } else {
+      connected.retarget(next.target());
+      watching.configure(next);
+    }
+  }
+
+  @Override
+  public void stop() throws Exception {
+    onLoop(
+        () -> {
+          UpstreamClient connected = client;
+          UpstreamWatch watching = watch;
+          if (connected != null && watching != null) {
+            watching.stop();
+            connected.close();
+          }
+        });
+  }
+
+  /** Runs an action on the loop, and waits for it. */
+  private void onLoop(Runnable action) throws InterruptedException, ExecutionException {
+    CompletableFuture<Void> done = new CompletableFuture<>();
+    replica
+        .ports()
+        .loop()
+        .execute(
+            () -> {
+              try {
+                action.run();
+                done.complete(null);
+              } catch (RuntimeException failed) {
+                done.completeExceptionally(failed);
+              }
+            });
+    done.get();
+  }
+}

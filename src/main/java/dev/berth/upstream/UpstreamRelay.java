@@ -1,0 +1,323 @@
+package dev.berth.upstream;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.api.ResponseWriter;
+import dev.berth.protocol.port.EarlyFailure;
+import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.UpstreamNotRun;
+import dev.berth.upstream.client.ExchangeListener;
+import dev.berth.upstream.client.UpstreamClient;
+import dev.berth.upstream.client.UpstreamExchange;
+import dev.berth.upstream.client.UpstreamFailure;
+import dev.berth.upstream.client.UpstreamRequest;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.streams.ReadStream;
+import java.util.ArrayDeque;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request at its upstream. It settles, and so frees its slot, when the exchange is over: the
+ * response was read to its end, the upstream closed after a cancel, or {@code orphan_s} passed
+ * since a reset. Confined to the replica's loop.
+ *
+ * <p>A response that arrives within one turn of the loop is returned whole. The head of any other
+ * is returned at the end of that turn, and its parts pass as they arrive. At most {@code
+ * read_ahead_bytes} are read before the client accepts them.
+ */
+final class UpstreamRelay implements ExchangeListener, Response.Producer {
+  /** Charge of a part beyond its bytes, so that the limit holds for many small parts. */
+  private static final int PIECE_OVERHEAD_BYTES = 64;
+
+  /** Maximum of a body that is returned whole, and then sent in one message. */
+  private static final int MAX_WHOLE_BYTES = 64 << 10;
+
+  private enum RelayState {
+    /** No part of a response was returned. */
+    WAITING,
+    /** The response is unusable, or refuses to run the request; the rest of it is dropped. */
+    REFUSED,
+    /** The head was returned. */
+    RELAYING,
+    /** The client has left; a response is dropped. */
+    CANCELLED
+  }
+
+  private final RequestContext context;
+  private final LoopDependencies ports;
+  private final UpstreamSettings settings;
+  private final UpstreamWatch watch;
+  private final RelayEnvironment instance;
+  private final Promise<Response> answer = Promise.promise();
+  private final Promise<Void> produced = Promise.promise();
+  private final ArrayDeque<Buffer> received = new ArrayDeque<>(1); // parts not yet written
+  private RelayState state = RelayState.WAITING;
+  private @Nullable UpstreamExchange exchange; // set before any event of it
+  private boolean bodiless; // a response to HEAD
+  private boolean requestEnded;
+  private boolean responseEnded;
+  private int status;
+  private Headers headers = Headers.empty();
+  private @Nullable RuntimeException failure; // result of a refused or failed exchange
+  private @Nullable ResponseWriter writer;
+  private long unsent; // charge of the parts of the response that the client has not accepted
+  private boolean paused;
+  private boolean unusable; // the rest of the response
+
+  UpstreamRelay(
+      RequestContext context,
+      LoopDependencies ports,
+      UpstreamSettings settings,
+      UpstreamWatch watch,
+      RelayEnvironment instance) {
+    this.context = context;
+    this.ports = ports;
+    this.settings = settings;
+    this.watch = watch;
+    this.instance = instance;
+  }
+
+  // --- the request ---
+
+  /** Sends the request. A body within the request message is sent with its head. */
+  Future<Response> start(Request request, UpstreamClient client) {
+    bodiless = request.method().equals("HEAD");
+    ReadStream<Buffer> body = request.stream();
+    body.exceptionHandler(left -> {}); // a cancel follows
+    body.endHandler(end -> onRequestEnd());
+    body.handler(piece -> onRequestPiece(body, piece));
+    body.resume(); // the bytes of the message arrive within this call
+    Buffer whole = requestEnded ? joined() : null;
+    UpstreamExchange begun =
+        client.send(
+            new UpstreamRequest(
+                request.method(),
+                RelayHeaders.target(request, settings, instance.rootPath()),
+                RelayHeaders.toUpstream(request, context, settings, instance.via()),
+                declaredLength(request)),
+            whole,
+            this);
+    exchange = begun;
+    if (whole == null && !received.isEmpty()) {
+      onRequestPiece(body, joined());
+    }
+    context.onCancel(this::cancel);
+    return answer.future();
+  }
+
+  private static long declaredLength(Request request) {
+    String declared = request.headers().get("content-length");
+    try {
+      return declared == null ? UpstreamRequest.CHUNKED : Long.parseLong(declared.strip());
+    } catch (NumberFormatException meaningless) {
+      return UpstreamRequest.CHUNKED;
+    }
+  }
+
+  private void onRequestPiece(ReadStream<Buffer> body, Buffer piece) {
+    if (exchange == null) {
+      received.add(piece);
+    } else {
+      body.pause();
+      exchange.write(piece).onSuccess(accepted -> body.resume());
+    }
+  }
+
+  private void onRequestEnd() {
+    requestEnded = true;
+    if (exchange != null) {
+      exchange.end();
+    }
+  }
+
+  /** Removes the received parts, as one buffer. */
+  private Buffer joined() {
+    Buffer first = received.size() == 1 ? received.remove() : Buffer.buffer();
+    for (Buffer next = received.poll(); next != null; next = received.poll()) {
+      first.appendBuffer(next);
+    }
+    return first;
+  }
+
+  // --- the response ---
+
+  @Override
+  public void onHead(int status, Headers headers) {
+    long retryAfter = RelayHeaders.retryAfterMillis(headers, context);
+    watch.onResponse(status, retryAfter);
+    if (state != RelayState.WAITING) {
+      return;
+    }
+    this.status = status;
+    this.headers = RelayHeaders.toClient(headers);
+    if (status < 200 || status > 599) {
+      refuse(unknown("status " + status));
+    } else if (settings.notRun().contains(status) && !settings.isOnly()) {
+      refuse(new UpstreamNotRun("status " + status, retryAfter));
+    }
+    ports.loop().execute(this::onTurnEnd);
+  }
+
+  private void refuse(RuntimeException reason) {
+    state = RelayState.REFUSED;
+    failure = reason;
+  }
+
+  private static RuntimeException unknown(String reason) {
+    return new BerthException.OutcomeUnknown("upstream: " + reason);
+  }
+
+  @Override
+  public void onPiece(Buffer piece) {
+    if (state == RelayState.REFUSED || state == RelayState.CANCELLED) {
+      return;
+    }
+    received.add(piece);
+    unsent += charge(piece);
+    writeReceived();
+    if (!paused && unsent >= settings.readAheadBytes()) {
+      paused = true;
+      exchange().pause();
+    }
+  }
+
+  @Override
+  public void onEnd() {
+    responseEnded = true;
+    switch (state) {
+      case WAITING -> answerWhole();
+      case RELAYING -> writeReceived();
+      case REFUSED, CANCELLED -> settle();
+    }
+  }
+
+  /** Returns a response that has ended. One without a body may state the length of another. */
+  private void answerWhole() {
+    if (bodiless || unsent > MAX_WHOLE_BYTES) {
+      answerProduced();
+    } else {
+      state = RelayState.RELAYING;
+      answer.tryComplete(Response.of(status, headers, new Response.Body.Whole(joined())));
+    }
+  }
+
+  private void answerProduced() {
+    state = RelayState.RELAYING;
+    answer.tryComplete(Response.of(status, headers, new Response.Body.Produced(this)));
+  }
+
+  /** Returns the head of a response whose end has not arrived with it. */
+  private void onTurnEnd() {
+    if (state == RelayState.REFUSED && !responseEnded) {
+      exchange().cancel(settings.graceNanos()); // no more of its body
+    } else if (state == RelayState.WAITING && !context.cancelled()) {
+      answerProduced();
+    }
+  }
+
+  @Override
+  public Future<Void> writeTo(ResponseWriter writer) {
+    this.writer = writer;
+    if (bodiless) { // the head is sent first, since the end alone would give it a length of 0
+      ports.loop().execute(this::writeReceived);
+    } else {
+      writeReceived();
+    }
+    return produced.future();
+  }
+
+  private void writeReceived() {
+    ResponseWriter out = writer;
+    if (out == null) {
+      return; // called again with the writer
+    }
+    for (Buffer next = received.poll(); next != null; next = received.poll()) {
+      long charge = charge(next);
+      out.write(next).onComplete((sent, failed) -> onWritten(charge));
+    }
+    if (responseEnded) {
+      produced.tryComplete();
+    }
+  }
+
+  private void onWritten(long charge) {
+    unsent -= charge;
+    if (paused && unsent < settings.readAheadBytes()) {
+      paused = false;
+      exchange().resume();
+    }
+  }
+
+  private static long charge(Buffer piece) {
+    return piece.length() + (long) PIECE_OVERHEAD_BYTES;
+  }
+
+  // --- the early end ---
+
+  private void cancel() {
+    if (state == RelayState.REFUSED) {
+      return; // it ends soon
+    }
+    state = RelayState.CANCELLED;
+    joined();
+    if (responseEnded) {
+      settle();
+    } else if (settings.stopsOnClose() || !requestEnded || unusable) {
+      exchange().cancel(settings.graceNanos());
+    } else {
+      paused = false;
+      exchange().resume(); // reads to the end, which frees the upstream
+    }
+  }
+
+  @Override
+  public boolean onUnusable(String reason) {
+    if (!unusable) {
+      unusable = true;
+      watch.onFailed(new UpstreamFailure(false, reason));
+      if (state == RelayState.WAITING || state == RelayState.RELAYING) {
+        ((EarlyFailure) context)
+            .breakOff(BerthException.Kind.OUTCOME_UNKNOWN, "upstream: " + reason); // cancels
+      } else {
+        exchange().cancel(settings.graceNanos());
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public void onCancelled(boolean confirmed) {
+    if (state == RelayState.REFUSED || (confirmed && settings.stopsOnClose())) {
+      settle();
+    } else {
+      ports.timer().start(settings.orphanNanos(), this::settle);
+    }
+  }
+
+  @Override
+  public void onFailed(UpstreamFailure failed) {
+    responseEnded = true;
+    watch.onFailed(failed);
+    if (failure == null) {
+      boolean notRun = failed.notRun() && state == RelayState.WAITING;
+      failure = notRun ? new UpstreamNotRun(failed.reason(), -1) : unknown(failed.reason());
+    }
+    settle();
+  }
+
+  private void settle() {
+    RuntimeException result = failure == null ? unknown("the client has left") : failure;
+    answer.tryFail(result);
+    produced.tryFail(result);
+  }
+
+  private UpstreamExchange exchange() {
+    return Objects.requireNonNull(exchange, "exchange: null (expected: sent)");
+  }
+}

@@ -1,0 +1,126 @@
+package dev.berth.upstream;
+
+import dev.berth.api.Deployment;
+import dev.berth.api.Headers;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.UpstreamOptions;
+import dev.berth.config.UpstreamOrigin;
+import dev.berth.config.keys.ConfigKey;
+import dev.berth.config.keys.Settings;
+import dev.berth.upstream.client.AddressPolicy;
+import dev.berth.upstream.client.UpstreamTarget;
+import dev.berth.upstream.client.UpstreamTarget.ExchangeTimeouts;
+import dev.berth.upstream.client.UpstreamTls;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The settings of an upstream, with the contents of its files. Immutable; its text shows no header
+ * value.
+ *
+ * @param stripPrefix removed from the path of a request
+ * @param secret headers of the operator, set last
+ * @param notRun statuses by which the upstream refuses a request without running it
+ * @param isOnly whether no other upstream or fallback could run a refused request
+ */
+record UpstreamSettings(
+    UpstreamTarget target,
+    String stripPrefix,
+    String pathPrefix,
+    Set<String> passHeaders,
+    Headers secret,
+    int readAheadBytes,
+    Set<Integer> notRun,
+    boolean isOnly,
+    boolean stopsOnClose,
+    long graceNanos,
+    long orphanNanos,
+    @Nullable HealthProbe health) {
+
+  /**
+   * Active health checks.
+   *
+   * @param path with the path prefix
+   */
+  record HealthProbe(String path, long intervalNanos, long timeoutNanos) {}
+
+  /**
+   * Reads the files of an entry, so not for an event loop.
+   *
+   * @throws RuntimeException if a file is unusable
+   */
+  static UpstreamSettings read(Map<String, @Nullable Object> userConfig, RelayEnvironment instance)
+      throws Exception {
+    Settings entry = UpstreamOptions.fromUserConfig(userConfig);
+    UpstreamOrigin origin = entry.get(UpstreamOptions.URL);
+    String headersFile = entry.find(UpstreamOptions.HEADERS_FILE);
+    Headers secret =
+        headersFile == null
+            ? Headers.empty()
+            : SecretHeaders.read(instance.secretsDir(), headersFile);
+    String prefix = entry.get(UpstreamOptions.PREFIX);
+    Object route = userConfig.get(UpstreamOptions.ROUTE_PREFIX);
+    Number grace = (Number) userConfig.get(DeploymentConfig.CANCEL_GRACE_S.name());
+    return new UpstreamSettings(
+        target(entry, origin, secret.size() > 0, instance),
+        route == null || route.equals("/") ? "" : route.toString(),
+        prefix,
+        Set.copyOf(entry.get(UpstreamOptions.PASS_HEADERS)),
+        secret,
+        Math.max(1, entry.get(UpstreamOptions.READ_AHEAD_BYTES)),
+        Set.copyOf(entry.get(UpstreamOptions.NOT_RUN)),
+        Boolean.TRUE.equals(userConfig.get(UpstreamOptions.IS_ONLY)),
+        entry.get(UpstreamOptions.STOPS_ON_CLOSE),
+        (long) (1e9 * Objects.requireNonNull(grace).doubleValue()),
+        entry.get(UpstreamOptions.ORPHAN_S).toNanos(),
+        health(entry.find(UpstreamOptions.HEALTH), prefix));
+  }
+
+  private static @Nullable HealthProbe health(@Nullable Settings health, String prefix) {
+    return health == null
+        ? null
+        : new HealthProbe(
+            prefix + health.get(UpstreamOptions.HEALTH_PATH),
+            health.get(UpstreamOptions.INTERVAL_S).toNanos(),
+            health.get(UpstreamOptions.TIMEOUT_S).toNanos());
+  }
+
+  private static UpstreamTarget target(
+      Settings entry, UpstreamOrigin origin, boolean secrets, RelayEnvironment instance) {
+    Duration firstByte = entry.find(UpstreamOptions.FIRST_BYTE_TIMEOUT_S);
+    ExchangeTimeouts timeouts =
+        new ExchangeTimeouts(
+            entry.get(UpstreamOptions.CONNECT_TIMEOUT_S).toNanos(),
+            firstByte == null ? 0 : firstByte.toNanos(),
+            entry.get(UpstreamOptions.IDLE_TIMEOUT_S).toNanos());
+    AddressPolicy addresses = instance.addresses().get();
+    return new UpstreamTarget(
+        origin.isUnix() ? "localhost" : origin.host(),
+        origin.port(),
+        origin.isUnix() ? origin.host() : null,
+        origin.isTls() ? tls(entry.find(UpstreamOptions.TLS), origin, instance) : null,
+        timeouts,
+        Deployment.MAX_ONGOING_REQUESTS_LIMIT, // the ledger holds the limit, which may rise first
+        secrets && !origin.isTls() ? addresses.onlyLoopback() : addresses);
+  }
+
+  private static UpstreamTls tls(
+      @Nullable Settings tls, UpstreamOrigin origin, RelayEnvironment instance) {
+    String name = tls == null ? null : tls.find(UpstreamOptions.SERVER_NAME);
+    return UpstreamTls.read(
+        file(tls, UpstreamOptions.CA_FILE, instance),
+        file(tls, UpstreamOptions.CERT_FILE, instance),
+        file(tls, UpstreamOptions.KEY_FILE, instance),
+        name == null ? origin.host() : name);
+  }
+
+  private static @Nullable Path file(
+      @Nullable Settings tls, ConfigKey<String> key, RelayEnvironment instance) {
+    String name = tls == null ? null : tls.find(key);
+    return name == null ? null : SecretHeaders.below(instance.secretsDir(), name);
+  }
+}

@@ -1,0 +1,124 @@
+package dev.berth.upstream;
+
+import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.UpstreamGate;
+import dev.berth.upstream.client.UpstreamClient;
+import dev.berth.upstream.client.UpstreamFailure;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Closes and opens the gate of an upstream by its failures, its Retry-After and probes. Confined to
+ * the replica's loop.
+ *
+ * <pre>
+ *   CLOSED (at the start) --a probe succeeds--> OPEN
+ *   OPEN --no connection, five failures in a row, a failed probe--> CLOSED, probed each second
+ *   OPEN --Retry-After--> CLOSED, probed after that time
+ * </pre>
+ */
+final class UpstreamWatch {
+  /** Number of failed exchanges in a row that closes the upstream. */
+  static final int MAX_FAILURES = 5;
+
+  private static final long PROBE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long MAX_RETRY_AFTER_MS = TimeUnit.SECONDS.toMillis(60);
+
+  private final UpstreamGate gate;
+  private final LoopDependencies ports;
+  private final UpstreamClient client;
+  private UpstreamSettings settings;
+  private Runnable stopTimer = () -> {};
+  private boolean closed;
+  private long probeAt; // while closed, on the nano clock
+  private int failures; // in a row
+  private int round; // of the pending timer or probe
+
+  /** Starts closed, until the first probe succeeds. */
+  UpstreamWatch(
+      UpstreamGate gate, LoopDependencies ports, UpstreamClient client, UpstreamSettings settings) {
+    this.gate = gate;
+    this.ports = ports;
+    this.client = client;
+    this.settings = settings;
+    close("not probed yet", 0);
+  }
+
+  /** Continues with other settings, and probes at once. */
+  void configure(UpstreamSettings next) {
+    settings = next;
+    after(0);
+  }
+
+  void stop() {
+    round++;
+    stopTimer.run();
+  }
+
+  /**
+   * Handles the head of a response.
+   *
+   * @param retryAfterMillis time for which the upstream refuses requests; negative for none
+   */
+  void onResponse(int status, long retryAfterMillis) {
+    failures = 0;
+    if ((status == 429 || status == 503) && retryAfterMillis > 0) {
+      long nanos = TimeUnit.MILLISECONDS.toNanos(Math.min(retryAfterMillis, MAX_RETRY_AFTER_MS));
+      close("status " + status + " with Retry-After", nanos);
+    }
+  }
+
+  /** Handles a failed exchange. */
+  void onFailed(UpstreamFailure failure) {
+    failures++;
+    if (failure.notRun() || failures >= MAX_FAILURES) {
+      close(failure.reason(), PROBE_NANOS);
+    }
+  }
+
+  private void close(String reason, long nanos) {
+    long at = ports.nanoClock().getAsLong() + nanos;
+    if (!closed || at - probeAt > 0) {
+      closed = true;
+      probeAt = at;
+      gate.close(reason);
+      after(nanos);
+    }
+  }
+
+  private void after(long nanos) {
+    stopTimer.run();
+    int current = ++round;
+    stopTimer = ports.timer().start(nanos, () -> probe(current));
+  }
+
+  private void probe(int current) {
+    if (current == round) {
+      UpstreamSettings.HealthProbe health = settings.health();
+      client.probe(
+          health == null ? null : health.path(),
+          health == null ? settings.target().timeouts().connectNanos() : health.timeoutNanos(),
+          reason -> onProbed(current, reason));
+    }
+  }
+
+  private void onProbed(int current, @Nullable String reason) {
+    if (current != round) {
+      return;
+    }
+    UpstreamSettings.HealthProbe health = settings.health();
+    if (reason != null) {
+      closed = false; // replaces the reason
+      close(reason, PROBE_NANOS);
+      return;
+    }
+    failures = 0;
+    if (closed) {
+      closed = false;
+      gate.open();
+    }
+    if (health != null) {
+      after(health.intervalNanos());
+    }
+  }
+}

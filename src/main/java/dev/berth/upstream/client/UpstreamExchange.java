@@ -1,0 +1,259 @@
+package dev.berth.upstream.client;
+
+import dev.berth.api.Headers;
+import dev.berth.upstream.client.UpstreamTarget.ExchangeTimeouts;
+import io.netty.buffer.ByteBuf;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.ContextInternal;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request and its response. Confined to the loop of its client.
+ *
+ * <pre>
+ *   OPENING --connected--> WAITING --head of the response--> RECEIVING --end--> OVER
+ *   OPENING, WAITING, RECEIVING --cancel--> CANCELLED --confirmed, or reset--> OVER
+ *   any --failure--> OVER
+ * </pre>
+ */
+public final class UpstreamExchange {
+  /** Deadline that never passes. Times are nanoseconds since the client's start. */
+  static final long NONE = Long.MAX_VALUE;
+
+  private enum ExchangePhase {
+    OPENING,
+    WAITING,
+    RECEIVING,
+    CANCELLED,
+    OVER
+  }
+
+  private final ContextInternal loop;
+  private final UpstreamConnection connection;
+  private final ExchangeListener listener;
+  private final boolean chunked;
+  private final @Nullable Promise<Void> opened; // null if the connection was idle
+  private ExchangePhase phase;
+  private long left; // bytes of the request's body, if it is not chunked
+  private boolean ended; // the request
+  private boolean paused;
+  private long limitNanos = NONE; // of a probe or a cancellation
+
+  /**
+   * @param bodyLength of a body that follows; 0 if the request is whole
+   */
+  UpstreamExchange(
+      ContextInternal loop,
+      UpstreamConnection connection,
+      ExchangeListener listener,
+      long bodyLength,
+      boolean whole) {
+    this.loop = loop;
+    this.connection = connection;
+    this.listener = listener;
+    this.chunked = bodyLength < 0;
+    this.left = bodyLength;
+    this.ended = whole;
+    this.phase = connection.isUsable() ? ExchangePhase.WAITING : ExchangePhase.OPENING;
+    this.opened = phase == ExchangePhase.OPENING ? loop.promise() : null;
+  }
+
+  // --- request ---
+
+  /** Gives bytes to the channel as soon as it is open. */
+  Future<Void> give(ByteBuf bytes) {
+    Promise<Void> open = opened;
+    if (open == null || phase != ExchangePhase.OPENING) {
+      return connection.write(bytes);
+    }
+    return open.future()
+        .onFailure(failed -> bytes.release())
+        .compose(here -> connection.write(bytes));
+  }
+
+  void onOpen() {
+    phase = ExchangePhase.WAITING;
+    if (opened != null) {
+      opened.complete();
+    }
+    if (paused) {
+      connection.read(false);
+    }
+  }
+
+  /**
+   * Sends a part of a streamed request's body.
+   *
+   * @return completes when the socket has accepted the part; fails if it never will
+   * @throws IllegalStateException if the body exceeds its length
+   */
+  public Future<Void> write(Buffer piece) {
+    if (isClosing()) {
+      return loop.failedFuture("exchange: over (expected: no more body)");
+    }
+    if (ended || (!chunked && piece.length() > left)) {
+      throw new IllegalStateException("request body: longer than its length");
+    }
+    left -= piece.length();
+    return piece.length() == 0
+        ? loop.succeededFuture()
+        : give(RequestEncoder.piece(connection.memory(), piece, chunked));
+  }
+
+  /** Ends the body of a streamed request. A body that is too short fails the exchange. */
+  public void end() {
+    if (isClosing() || ended) {
+      return;
+    }
+    ended = true;
+    if (chunked) {
+      give(RequestEncoder.lastChunk(connection.memory()));
+    } else if (left > 0) {
+      connection.failLater("request body: shorter than its length");
+    }
+    connection.touch();
+  }
+
+  /** Returns whether the socket has accepted the whole request. */
+  boolean isSent() {
+    return ended && !connection.hasUnwritten();
+  }
+
+  // --- response ---
+
+  void onHead(int status, Headers headers) {
+    if (!isClosing()) {
+      phase = ExchangePhase.RECEIVING;
+      listener.onHead(status, headers);
+    }
+  }
+
+  void onPiece(Buffer piece) {
+    if (!isClosing()) {
+      listener.onPiece(piece);
+    }
+  }
+
+  /** Stops reading from the socket. Parts that are already received may still arrive. */
+  public void pause() {
+    read(false);
+  }
+
+  /** Reads again. */
+  public void resume() {
+    read(true);
+  }
+
+  private void read(boolean on) {
+    if (paused == on && !isClosing()) {
+      paused = !on;
+      connection.read(on);
+    }
+  }
+
+  boolean isReceiving() {
+    return phase == ExchangePhase.RECEIVING;
+  }
+
+  // --- end ---
+
+  /**
+   * Cancels the exchange: shuts the output down, and waits until the upstream closes. {@link
+   * ExchangeListener#onCancelled} follows in a later event, unless the exchange is over.
+   *
+   * @param graceNanos time after which the connection is reset
+   */
+  public void cancel(long graceNanos) {
+    if (isClosing()) {
+      return;
+    }
+    boolean unsent = phase == ExchangePhase.OPENING;
+    phase = ExchangePhase.CANCELLED;
+    limitNanos = connection.now() + graceNanos;
+    if (unsent) {
+      loop.runOnContext(here -> connection.confirmUnsent(this));
+    } else {
+      connection.shutOutput();
+    }
+  }
+
+  boolean isCancelled() {
+    return phase == ExchangePhase.CANCELLED;
+  }
+
+  private boolean isClosing() {
+    return phase == ExchangePhase.CANCELLED || phase == ExchangePhase.OVER;
+  }
+
+  /** Handles a complete response, or the close by the peer that confirms a cancellation. */
+  void onEnd() {
+    boolean cancelled = isCancelled();
+    finish("over");
+    if (cancelled) {
+      listener.onCancelled(true);
+    } else {
+      listener.onEnd();
+    }
+  }
+
+  /** Returns whether the listener cancels the exchange because of its response. */
+  boolean onUnusable(String reason) {
+    return (phase == ExchangePhase.WAITING || phase == ExchangePhase.RECEIVING)
+        && listener.onUnusable(reason);
+  }
+
+  void onFailed(String reason) {
+    boolean cancelled = isCancelled();
+    boolean notRun = phase == ExchangePhase.OPENING;
+    finish(reason);
+    if (cancelled) {
+      listener.onCancelled(false);
+    } else {
+      listener.onFailed(new UpstreamFailure(notRun, reason));
+    }
+  }
+
+  private void finish(String reason) {
+    phase = ExchangePhase.OVER;
+    if (opened != null) {
+      opened.tryFail("exchange: " + reason); // releases the bytes that wait
+    }
+  }
+
+  // --- deadlines ---
+
+  /** Sets a limit of the whole exchange. */
+  void limit(long deadlineNanos) {
+    limitNanos = deadlineNanos;
+  }
+
+  /**
+   * Returns the next deadline.
+   *
+   * @param sinceNanos last progress
+   */
+  long deadline(ExchangeTimeouts timeouts, long sinceNanos) {
+    long timeout =
+        switch (phase) {
+          case OPENING -> timeouts.connectNanos();
+          case WAITING ->
+              connection.hasUnwritten()
+                  ? timeouts.idleNanos()
+                  : ended ? timeouts.firstByteNanos() : 0;
+          case RECEIVING -> paused ? 0 : timeouts.idleNanos();
+          default -> 0;
+        };
+    return Math.min(limitNanos, timeout == 0 ? NONE : sinceNanos + timeout);
+  }
+
+  /** Returns the reason of a passed deadline. */
+  String timeoutReason() {
+    return switch (phase) {
+      case OPENING -> "connect: timeout";
+      case WAITING -> connection.hasUnwritten() ? "request: not read in time" : "response: timeout";
+      default -> "response: no byte in time";
+    };
+  }
+}

@@ -1,0 +1,37 @@
+package dev.berth.upstream.client;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The resolved settings of an upstream. Immutable.
+ *
+ * @param host name or address, without brackets; {@code localhost} for a unix domain socket
+ * @param socketPath path of a unix domain socket, which takes the place of host and port
+ * @param tls null for plain HTTP
+ * @param maxConnections limit of exchanges at the same time
+ */
+public record UpstreamTarget(
+    String host,
+    int port,
+    @Nullable String socketPath,
+    @Nullable UpstreamTls tls,
+    ExchangeTimeouts timeouts,
+    int maxConnections,
+    AddressPolicy addresses) {
+
+  /**
+   * Timeouts in nanoseconds; 0 for none.
+   *
+   * @param connectNanos from the resolution of the name to the end of the TLS handshake
+   * @param firstByteNanos from the end of the request to the head of the response
+   * @param idleNanos between two parts of the response, and between two accepted parts of a request
+   */
+  public record ExchangeTimeouts(long connectNanos, long firstByteNanos, long idleNanos) {}
+
+  /** Returns the value of the {@code host} field. */
+  String authority() {
+    String name = host.indexOf(':') < 0 ? host : "[" + host + "]"; // an IPv6 address
+    boolean known = socketPath != null || port == (tls == null ? 80 : 443);
+    return known ? name : name + ":" + port;
+  }
+}

@@ -1,0 +1,155 @@
+package dev.berth.upstream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import dev.berth.fakes.FakeParent;
+import dev.berth.upstream.client.AddressPolicy;
+import dev.berth.upstream.client.UpstreamTarget;
+import io.vertx.core.buffer.Buffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The headers and targets that cross to an upstream and back. */
+class RelayHeadersTest {
+  private static UpstreamSettings settings(
+      String strip, String prefix, Set<String> pass, Headers secret) {
+    UpstreamTarget target =
+        new UpstreamTarget(
+            "u",
+            80,
+            null,
+            null,
+            new UpstreamTarget.ExchangeTimeouts(0, 0, 0),
+            1,
+            new AddressPolicy(false, Set.of(), Set.of()));
+    return new UpstreamSettings(
+        target, strip, prefix, pass, secret, 1, Set.of(), false, true, 0, 0, null);
+  }
+
+  private static List<String> sent(Headers from, Set<String> pass, Headers secret) {
+    Request request = Request.of("GET", "/", null, from, Buffer.buffer());
+    FakeParent parent = new FakeParent();
+    parent.requestId = "id-1";
+    return lines(
+        RelayHeaders.toUpstream(request, parent, settings("", "", pass, secret), "1.1 berth-1"));
+  }
+
+  private static List<String> lines(Headers headers) {
+    List<String> lines = new ArrayList<>();
+    headers.forEach((name, value) -> lines.add(name + ": " + value));
+    return lines;
+  }
+
+  @Test
+  void headersOfOneHopAndThoseNamedByConnectionAreDropped() {
+    Headers from =
+        Headers.of(
+            "Connection", "close, X-Hop",
+            "connection", "x-other",
+            "X-Hop", "1",
+            "x-other", "2",
+            "TE", "trailers",
+            "Upgrade", "h2c",
+            "Keep-Alive", "timeout=5",
+            "Host", "client",
+            "Content-Length", "3",
+            "Expect", "100-continue",
+            "traceparent", "00-1-2-01",
+            "Accept", "a",
+            "accept", "b");
+    assertThat(sent(from, Set.of(), Headers.empty()))
+        .containsExactly(
+            "traceparent: 00-1-2-01",
+            "accept: a",
+            "accept: b",
+            "x-request-id: id-1",
+            "via: 1.1 berth-1");
+    assertThat(lines(RelayHeaders.toClient(from)))
+        .containsExactly("Content-Length: 3", "traceparent: 00-1-2-01", "Accept: a", "accept: b");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Authorization",
+        "Proxy-Authorization",
+        "X-Api-Key",
+        "api-key",
+        "Cookie",
+        "x-berth-explain"
+      })
+  void credentialsOfTheClientPassOnlyIfTheOperatorLetsThem(String name) {
+    Headers from = Headers.of(name, "v");
+    String lower = name.toLowerCase(java.util.Locale.ROOT);
+    assertThat(sent(from, Set.of(), Headers.empty())).noneMatch(line -> line.startsWith(lower));
+    assertThat(sent(from, Set.of(lower), Headers.empty())).contains(lower + ": v");
+  }
+
+  @Test
+  void secretHeadersReplaceThoseOfTheClient() {
+    Headers from = Headers.of("Authorization", "mine", "X-Request-ID", "faked", "Via", "1.0 proxy");
+    assertThat(sent(from, Set.of("authorization"), Headers.of("authorization", "Bearer s")))
+        .containsExactly(
+            "via: 1.0 proxy", "x-request-id: id-1", "via: 1.1 berth-1", "authorization: Bearer s");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'', '', '', /a/b, /a/b",
+    "'', /models, '', /models, /",
+    "'', /models, '', /models/, /",
+    "'', /models, /v1, /models, /v1",
+    "'', /models, /v1, /models/chat, /v1/chat",
+    "'', /models, /v1, /modelsx, /v1/modelsx",
+    "/root, /models, /v1, /root/models/chat, /v1/chat",
+    "/root, /models, /v1, /models/chat, /v1/chat",
+    "'', '', /v1, /, /v1/",
+  })
+  void targetIsThePathAfterTheRoute(
+      String root, String strip, String prefix, String path, String target) {
+    UpstreamSettings settings = settings(strip, prefix, Set.of(), Headers.empty());
+    Request request = Request.get(path);
+    assertThat(RelayHeaders.target(request, settings, root)).isEqualTo(target);
+    assertThat(RelayHeaders.target(request.withQuery("a=b?c"), settings, root))
+        .isEqualTo(target + "?a=b?c");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/a/../b, true",
+    "/.., true",
+    "/./a, true",
+    "/a/%2e%2E/b, true",
+    "/a/..%2fb, true",
+    "/a%5c..%5Cb, true",
+    "/a/..;x/b, true",
+    "/a/..b, false",
+    "/a/.well-known/b, false",
+    "/a/b...c/%20, false",
+    "/v1.2/, false",
+  })
+  void dotSegmentsAreFoundInEachForm(String path, boolean found) {
+    assertThat(RelayHeaders.hasDotSegment(path)).isEqualTo(found);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "2, 2000",
+    "0, 0",
+    "-1, -1",
+    "soon, -1",
+    "'Thu, 01 Jan 1970 00:00:10 GMT', 10000",
+    "99999999999, -1",
+  })
+  void retryAfterIsSecondsOrDate(String value, long millis) {
+    assertThat(RelayHeaders.retryAfterMillis(Headers.of("Retry-After", value), new FakeParent()))
+        .isEqualTo(millis);
+  }
+}
