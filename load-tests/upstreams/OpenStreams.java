@@ -77,8 +77,7 @@ final class OpenStreams {
   private void open(Server server, List<SocketChannel> open) throws IOException {
     byte[] request = Ask.get("/held").bytes(server.uri("/held"));
     for (int i = 0; i < streams; i++) {
-      SocketChannel channel =
-          SocketChannel.open(new InetSocketAddress("127.0.0.1", server.port()));
+      SocketChannel channel = SocketChannel.open(new InetSocketAddress("127.0.0.1", server.port()));
       open.add(channel);
       channel.write(ByteBuffer.wrap(request));
       ByteBuffer read = ByteBuffer.allocate(4096);

@@ -48,7 +48,9 @@ final class Proxies {
   Server berth(Servers servers, String name, int deployments, int upstreams)
       throws IOException, InterruptedException {
     StringBuilder text = new StringBuilder("http_options: {host: 127.0.0.1, port: 0}\n");
-    text.append("berth: {event_loops: 1, admin: {host: 127.0.0.1, port: 0}}\n");
+    text.append(
+        "berth: {event_loops: 1, admin: {host: 127.0.0.1, port: %d}}\n"
+            .formatted(StartUp.freePort()));
     text.append("applications:\n");
     for (int deployment = 0; deployment < deployments; deployment++) {
       text.append("  - name: models").append(deployment);

@@ -129,7 +129,8 @@ public final class Upstreams {
       }
       if (kind != Work.MANY_UNARY) { // nginx in the same rounds
         heat.add(
-            Row.of(kind.id(SCALE), "scale", NGINX, Work.MANY_UNARY.ask, Work.MANY_UNARY.connections));
+            Row.of(
+                kind.id(SCALE), "scale", NGINX, Work.MANY_UNARY.ask, Work.MANY_UNARY.connections));
       }
       heats.add(heat);
     }
@@ -147,9 +148,15 @@ public final class Upstreams {
 
   private List<Verdict> verdicts() {
     Spread unary = scaled(Work.MANY_UNARY, NGINX);
-    Spread unaryEqual = results.ratio(id(Work.MANY_UNARY, AGAIN), id(Work.MANY_UNARY, BERTH), Sample::cpuMicros).orElseThrow();
+    Spread unaryEqual =
+        results
+            .ratio(id(Work.MANY_UNARY, AGAIN), id(Work.MANY_UNARY, BERTH), Sample::cpuMicros)
+            .orElseThrow();
     Spread event = scaled(Work.EVENTS, SCALE);
-    Spread eventEqual = results.ratio(id(Work.EVENTS, AGAIN), id(Work.EVENTS, BERTH), Sample::cpuMicros).orElseThrow();
+    Spread eventEqual =
+        results
+            .ratio(id(Work.EVENTS, AGAIN), id(Work.EVENTS, BERTH), Sample::cpuMicros)
+            .orElseThrow();
     Spread first = firstByte(BERTH, DIRECT);
     Spread firstEqual = firstByte(AGAIN, BERTH);
     return List.of(
@@ -183,11 +190,7 @@ public final class Upstreams {
 
   /** Returns Berth's CPU time as it would be where nginx takes {@link #NGINX_US}. */
   private Spread scaled(Work kind, String nginx) {
-    return byRound(
-        kind,
-        nginx,
-        Sample::cpuMicros,
-        (berth, scale) -> berth / scale * NGINX_US);
+    return byRound(kind, nginx, Sample::cpuMicros, (berth, scale) -> berth / scale * NGINX_US);
   }
 
   private Spread byRound(
