@@ -86,20 +86,16 @@ record ApplicationCode(
 
   /** Requires a directory of secrets for upstreams that name files in it. */
   private static void requireSecrets(ApplicationConfig config, List<ConfigProblem> problems) {
-    if (config.settings().around(InstanceOptions.SECRETS_DIR) == null) {
-      for (Settings each : config.deployments()) {
-        UpstreamOptions.byKey(each).entrySet().stream()
-            .filter(upstream -> UpstreamOptions.namesFiles(upstream.getValue()))
-            .map(Map.Entry::getKey)
-            .forEach(
-                key ->
-                    problems.add(
-                        problem(
-                            config,
-                            UpstreamOptions.paths(config.entry()).get(key),
-                            key + ", with files",
-                            "berth.secrets_dir of the instance")));
-      }
+    boolean missing = config.settings().around(InstanceOptions.SECRETS_DIR) == null;
+    for (Settings each : config.deployments()) {
+      UpstreamOptions.byKey(each)
+          .forEach(
+              (key, upstream) -> {
+                if (missing && UpstreamOptions.namesFiles(upstream)) {
+                  String expected = "berth.secrets_dir of the instance";
+                  problems.add(problem(config, "deployments", key + ", with files", expected));
+                }
+              });
     }
   }
 

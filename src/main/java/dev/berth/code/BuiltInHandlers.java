@@ -9,7 +9,7 @@ import dev.berth.api.HandlerFactory;
  */
 @FunctionalInterface
 public interface BuiltInHandlers {
-  /** Without handlers: the application cannot be built. */
+  /** A port without handlers: the application cannot be built. */
   BuiltInHandlers NONE =
       deployment -> {
         throw new StartFailedException(

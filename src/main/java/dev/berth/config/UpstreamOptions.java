@@ -126,7 +126,7 @@ public final class UpstreamOptions {
   public static final ConfigKey<List<Integer>> NOT_RUN =
       KEYS.key("not_run", Types.list(Types.integer(400, 599, "")), List.of(429))
           .means(
-              "Statuses by which the upstream refuses a request without running it. The request is"
+              "Statuses of an upstream that refused the request and did not run it. The request is"
                   + " then sent to another upstream if there is one.");
   public static final ConfigKey<Boolean> STOPS_ON_CLOSE =
       KEYS.key("stops_on_close", Types.BOOL, true)

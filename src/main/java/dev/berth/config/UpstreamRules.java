@@ -1,16 +1,17 @@
 package dev.berth.config;
 
+import static dev.berth.config.ApplicationConfig.DEPLOYMENTS;
+import static dev.berth.config.ApplicationConfig.EXTERNAL_SCALER_ENABLED;
 import static dev.berth.config.DeploymentConfig.FALLBACK;
 import static dev.berth.config.DeploymentConfig.NAME;
 import static dev.berth.config.DeploymentConfig.UPSTREAMS;
 
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Settings;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.nio.file.Path;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -26,6 +27,8 @@ final class UpstreamRules {
           DeploymentConfig.MAX_ONGOING_REQUESTS,
           DeploymentConfig.MAX_REPLICAS_PER_NODE,
           DeploymentConfig.USER_CONFIG);
+
+  private static final String WITH_PROXY = "with import_path " + ImportPath.PROXY;
 
   private UpstreamRules() {}
 
@@ -66,9 +69,12 @@ final class UpstreamRules {
   static void checkApplication(Settings application) {
     ImportPath path = application.find(ApplicationConfig.IMPORT_PATH);
     boolean proxy = ImportPath.PROXY.equals(path);
-    List<Settings> deployments = application.all(ApplicationConfig.DEPLOYMENTS);
+    List<Settings> deployments = application.all(DEPLOYMENTS);
     if (proxy) {
-      checkCode(application, deployments.isEmpty());
+      checkCode(application);
+      if (deployments.isEmpty()) {
+        application.problem(DEPLOYMENTS, "none, " + WITH_PROXY, "one with berth.upstreams");
+      }
     }
     for (Settings each : deployments) {
       Settings own = own(each);
@@ -82,68 +88,43 @@ final class UpstreamRules {
     checkFallbacks(deployments);
   }
 
-  private static void checkCode(Settings application, boolean empty) {
-    if (empty) {
-      application.problem(
-          ApplicationConfig.DEPLOYMENTS, "none", "at least one with berth.upstreams");
-    }
+  /** Requires that the built-in application has no code of the user. */
+  private static void checkCode(Settings application) {
     Settings environment = application.find(ApplicationConfig.RUNTIME_ENV);
-    List<?> jars = environment == null ? null : environment.find(ApplicationConfig.JARS);
+    List<Path> jars = environment == null ? null : environment.find(ApplicationConfig.JARS);
     if (environment != null && jars != null && !jars.isEmpty()) {
-      environment.problem(ApplicationConfig.JARS, "with " + ImportPath.PROXY, "leave it out");
+      environment.problem(ApplicationConfig.JARS, WITH_PROXY, "leave it out");
     }
-    Map<?, ?> arguments = application.find(ApplicationConfig.ARGS);
-    if (arguments != null && !arguments.isEmpty()) {
-      application.problem(ApplicationConfig.ARGS, "with " + ImportPath.PROXY, "leave it out");
-    }
-    if (Boolean.TRUE.equals(application.find(ApplicationConfig.EXTERNAL_SCALER_ENABLED))) {
-      application.problem(
-          ApplicationConfig.EXTERNAL_SCALER_ENABLED, "true, with " + ImportPath.PROXY, "false");
+    for (ConfigKey<?> key : List.of(ApplicationConfig.ARGS, EXTERNAL_SCALER_ENABLED)) {
+      if (application.gives(key)) {
+        application.problem(key, WITH_PROXY, "leave it out");
+      }
     }
   }
 
-  /** Requires that fallbacks exist and lead back to no deployment. */
+  /** Requires that fallbacks exist, once each, and that none leads back. */
   private static void checkFallbacks(List<Settings> deployments) {
-    Map<String, List<String>> fallbacks = new LinkedHashMap<>();
+    Map<String, List<String>> fallbacks = new HashMap<>();
     for (Settings each : deployments) {
-      String name = each.find(NAME);
       List<String> given = each.find(FALLBACK);
-      if (name != null) {
-        fallbacks.put(name, given == null ? List.of() : given);
-      }
+      fallbacks.put(String.valueOf(each.find(NAME)), given == null ? List.of() : given);
+    }
+    Set<String> cyclic = new HashSet<>(fallbacks.keySet());
+    while (cyclic.removeIf(name -> Collections.disjoint(cyclic, fallbacks.get(name)))) {
+      // what remains leads to itself or to another that does
     }
     for (Settings each : deployments) {
       Settings own = own(each);
-      String name = each.find(NAME);
-      if (own == null || name == null) {
-        continue;
+      String name = String.valueOf(each.find(NAME));
+      List<String> given = fallbacks.getOrDefault(name, List.of());
+      if (own != null
+          && !(fallbacks.keySet().containsAll(given) && Set.copyOf(given).size() == given.size())) {
+        own.problem(FALLBACK, given.toString(), "deployments of the application, once each");
       }
-      Set<String> unique = new HashSet<>();
-      for (String to : fallbacks.getOrDefault(name, List.of())) {
-        if (!unique.add(to) || !fallbacks.containsKey(to)) {
-          String why = fallbacks.containsKey(to) ? "\" twice" : "\", an unknown deployment";
-          own.problem(FALLBACK, '"' + to + why, "other deployments of the application, once each");
-        }
-      }
-      if (leadsBack(name, fallbacks)) {
-        own.problem(FALLBACK, "a cycle back to " + name, "deployments that do not lead back");
+      if (own != null && cyclic.contains(name)) {
+        own.problem(FALLBACK, given + ", a cycle", "deployments that do not lead back");
       }
     }
-  }
-
-  private static boolean leadsBack(String name, Map<String, List<String>> fallbacks) {
-    Set<String> met = new HashSet<>();
-    Deque<String> left = new ArrayDeque<>(fallbacks.getOrDefault(name, List.of()));
-    while (!left.isEmpty()) {
-      String next = left.pop();
-      if (next.equals(name)) {
-        return true;
-      }
-      if (met.add(next)) {
-        left.addAll(fallbacks.getOrDefault(next, List.of()));
-      }
-    }
-    return false;
   }
 
   /**
@@ -154,7 +135,7 @@ final class UpstreamRules {
   static void checkInstance(List<Settings> applications, boolean clustered) {
     Map<String, String> paths = new HashMap<>();
     for (Settings application : applications) {
-      for (Settings deployment : application.all(ApplicationConfig.DEPLOYMENTS)) {
+      for (Settings deployment : application.all(DEPLOYMENTS)) {
         Settings own = own(deployment);
         List<Settings> all = own == null ? List.of() : own.all(UPSTREAMS);
         if (own != null && !all.isEmpty() && clustered) {

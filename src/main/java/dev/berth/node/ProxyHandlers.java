@@ -12,6 +12,8 @@ import dev.berth.protocol.port.ViaEntry;
 import dev.berth.upstream.RelayEnvironment;
 import dev.berth.upstream.UpstreamHandler;
 import dev.berth.upstream.client.AddressPolicy;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -24,7 +26,8 @@ record ProxyHandlers(ServeConfig config, long incarnation) implements BuiltInHan
 
   @Override
   public HandlerFactory of(DeploymentId deployment) {
-    Set<Integer> ownPorts = Set.of(config.get(HttpOptions.PORT), config.get(AdminOptions.PORT));
+    Set<Integer> ownPorts =
+        new HashSet<>(List.of(config.get(HttpOptions.PORT), config.get(AdminOptions.PORT)));
     RelayEnvironment instance =
         new RelayEnvironment(
             config.settings().find(InstanceOptions.SECRETS_DIR),

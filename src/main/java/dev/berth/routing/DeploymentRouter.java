@@ -179,6 +179,13 @@ public final class DeploymentRouter implements HandleMetricSource {
               .map(routers::find)
               .anyMatch(next -> next != null && next.available() && next.replicas.hasSlots());
     }
+
+    @Override
+    public void declineOffers() {
+      for (RoutedReplica each : replicas.all) {
+        each.declineOffers();
+      }
+    }
   }
 
   /** Returns the first fallback with slots for a call that has not been there; null for none. */

@@ -4,7 +4,6 @@ import dev.berth.api.Headers;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
@@ -27,23 +26,13 @@ import org.jspecify.annotations.Nullable;
 final class SecretHeaders {
   static final int MAX_BYTES = 64 << 10;
 
-  private static final Pattern NAME = Pattern.compile("[!#$%&'*+.^_`|~0-9a-z-]+");
-  private static final Pattern VALUE = Pattern.compile("[!-~]([ \\t!-~]*[!-~])?");
+  /** Names without those of a connection, and those that the relay sets. */
+  private static final Pattern NAME =
+      Pattern.compile(
+          "(?!(connection|content-length|expect|host|keep-alive|proxy-connection|te|trailer"
+              + "|transfer-encoding|upgrade|via)$)[!#$%&'*+.^_`|~0-9a-z-]+");
 
-  /** Headers that belong to a connection, or that the relay sets. */
-  private static final Set<String> FOREIGN =
-      Set.of(
-          "connection",
-          "content-length",
-          "expect",
-          "host",
-          "keep-alive",
-          "proxy-connection",
-          "te",
-          "trailer",
-          "transfer-encoding",
-          "upgrade",
-          "via");
+  private static final Pattern VALUE = Pattern.compile("[!-~]([ \\t!-~]*[!-~])?");
 
   private static final Set<PosixFilePermission> OF_OTHERS =
       EnumSet.of(
@@ -65,31 +54,26 @@ final class SecretHeaders {
     try (InputStream in = Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS)) {
       bytes = in.readNBytes(MAX_BYTES + 1);
     } catch (IOException failed) {
-      throw unusable(name, reason(failed), "a readable file");
+      throw unusable(name, failed.getClass().getSimpleName(), "a readable file");
     }
     if (bytes.length > MAX_BYTES) {
       throw unusable(name, "longer", "at most " + MAX_BYTES + " bytes");
     }
     List<String> pairs = new ArrayList<>();
     Set<String> names = new HashSet<>();
-    int number = 0;
-    for (String line : new String(bytes, StandardCharsets.ISO_8859_1).split("\\r?\\n")) {
-      number++;
-      if (!line.isBlank() && !line.startsWith("#")) {
-        int colon = Math.max(0, line.indexOf(':'));
-        String header = line.substring(0, colon).toLowerCase(Locale.ROOT);
-        String value = line.substring(Math.min(line.length(), colon + 1)).strip();
-        String wrong =
-            !NAME.matcher(header).matches() || !VALUE.matcher(value).matches()
-                ? "no header"
-                : FOREIGN.contains(header)
-                    ? "a header of the connection"
-                    : names.add(header) ? null : "a header again";
-        if (wrong != null) {
-          throw unusable(name, "line " + number + ": " + wrong, "Name: value in ASCII, each once");
+    String[] lines = new String(bytes, StandardCharsets.ISO_8859_1).split("\\r?\\n");
+    for (int at = 0; at < lines.length; at++) {
+      if (!lines[at].isBlank() && !lines[at].startsWith("#")) {
+        String[] parts = lines[at].split(":", 2);
+        String header = parts[0].toLowerCase(Locale.ROOT);
+        String value = parts.length == 1 ? "" : parts[1].strip();
+        if (!NAME.matcher(header).matches()
+            || !VALUE.matcher(value).matches()
+            || !names.add(header)) {
+          String expected = "Name: value in ASCII, each name once, none of the connection";
+          throw unusable(name, "line " + (at + 1), expected);
         }
-        pairs.add(header);
-        pairs.add(value);
+        pairs.addAll(List.of(header, value));
       }
     }
     if (pairs.isEmpty()) {
@@ -125,14 +109,9 @@ final class SecretHeaders {
       }
       return file;
     } catch (IOException | InvalidPathException failed) {
-      throw unusable(name, reason(failed), "a readable file below berth.secrets_dir");
+      String what = failed.getClass().getSimpleName(); // its message has the path of the directory
+      throw unusable(name, what, "a readable file below berth.secrets_dir");
     }
-  }
-
-  private static String reason(Exception failed) {
-    String kind = failed.getClass().getSimpleName();
-    String why = failed instanceof FileSystemException file ? file.getReason() : null;
-    return why == null ? kind : kind + ": " + why;
   }
 
   private static IllegalArgumentException unusable(String name, String what, String expected) {

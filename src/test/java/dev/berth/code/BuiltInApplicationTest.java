@@ -90,7 +90,7 @@ class BuiltInApplicationTest {
         .singleElement()
         .asString()
         .endsWith(
-            "applications[0].deployments[0].berth.upstreams[0]: https://h, with files (expected:"
+            "applications[0].deployments: https://h, with files (expected:"
                 + " berth.secrets_dir of the instance)");
   }
 

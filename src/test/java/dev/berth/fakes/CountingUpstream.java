@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
  *       returns the request's body
  *   <li>{@code events=N}, {@code every=MS}: a chunked stream of server-sent events
  *   <li>{@code status=N}, {@code retry=S}: the status, and Retry-After
- *   <li>{@code cut=reset} or {@code cut=close} ends the connection before the last byte
+ *   <li>{@code drop} closes the connection instead of a response; {@code cut=reset} or {@code
+ *       cut=close} ends the connection before the last byte
  *   <li>{@code head=N} adds N bytes of headers
  *   <li>{@code lie=long}, {@code short}, {@code twice} or {@code chunked}: a wrong length, two
  *       lengths, or a length beside chunks
@@ -352,6 +353,11 @@ public final class CountingUpstream implements AutoCloseable {
       pause(in, number(commands, "wait", 0));
       if (commands.containsKey("never")) {
         pause(in, Integer.MAX_VALUE);
+      }
+      if (commands.containsKey("drop")) {
+        last = true;
+        leave();
+        return;
       }
       int status = number(commands, "status", 200);
       StringBuilder head = new StringBuilder("HTTP/1.1 " + status + " Status\r\n");

@@ -91,6 +91,7 @@ final class ReplicaRig {
   final List<String> suspicions = new ArrayList<>(); // what was told of passive health
   final List<String> waits = new ArrayList<>(); // what was told of starts that wait
   String lost = ""; // what is said of threads
+  String upstream = ""; // key of the replicas that start later
   boolean noThreads; // and there will be none
   final List<Timer> timers = new ArrayList<>();
   final LatencyBuckets healthCheckTimes = new LatencyBuckets();
@@ -272,7 +273,7 @@ final class ReplicaRig {
         healthCheckTimes,
         false,
         startTimeoutNanos,
-        "");
+        upstream);
   }
 
   ReplicaLoopBinding seat(int loop) {

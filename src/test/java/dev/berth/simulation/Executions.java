@@ -2,7 +2,9 @@ package dev.berth.simulation;
 
 import dev.berth.api.RequestContext;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +34,7 @@ final class Executions {
 
   private final World world;
   private final Map<String, Execution> byRequest = new HashMap<>();
+  private final Map<String, Set<String>> notRunAt = new HashMap<>(); // replicas, by request
   private final Map<String, Integer> running = new HashMap<>(); // by replica incarnation
 
   /** Told when the runtime begins what runs, and when it cancels it. */
@@ -55,6 +58,7 @@ final class Executions {
     String requestId = context.requestId();
     Execution execution = new Execution(requestId, replicaId, context);
     world.note("runs", requestId + " on " + replicaId);
+    world.failIf(notRunAt(requestId, replicaId), () -> requestId + ": again on " + replicaId);
     Execution before = byRequest.putIfAbsent(requestId, execution);
     if (before != null) {
       throw world.fail(
@@ -83,6 +87,18 @@ final class Executions {
       running.merge(execution.replicaId, -1, Integer::sum);
       world.note("settled", execution.requestId);
     }
+  }
+
+  /** The upstream did not run it: it may begin once more, at another replica. */
+  void notRun(Execution execution) {
+    settle(execution);
+    byRequest.remove(execution.requestId);
+    notRunAt.computeIfAbsent(execution.requestId, id -> new HashSet<>()).add(execution.replicaId);
+  }
+
+  /** Whether a replica refused to run a request that it had begun. */
+  boolean notRunAt(String requestId, String replicaId) {
+    return notRunAt.getOrDefault(requestId, Set.of()).contains(replicaId);
   }
 
   @Nullable Execution of(String requestId) {

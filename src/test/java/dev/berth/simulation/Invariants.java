@@ -9,6 +9,7 @@ import dev.berth.routing.RoutingProbe;
 import dev.berth.view.LedgerView;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** What must hold after every event, and what must hold when all is over: design, section 7. */
 final class Invariants implements Executions.Listener {
@@ -105,7 +106,8 @@ final class Invariants implements Executions.Listener {
 
   /** No one who could take any replica waits beside a free slot that need not be avoided. */
   private void checkWorkConserved(SimulatedInstance instance) {
-    if (instance.takers(NO_NEWCOMER) == 0) {
+    int takers = instance.takers(NO_NEWCOMER);
+    if (takers == 0) {
       return;
     }
     for (SimulatedController.Incarnation incarnation : on.controller.incarnations) {
@@ -113,6 +115,7 @@ final class Invariants implements Executions.Listener {
       if (incarnation.seat.instance == instance
           && !slots.draining()
           && slots.ongoing() < slots.maxOngoing()
+          && takers > tried(instance, incarnation.replica.replicaId())
           && !instance.avoids(Replicas.info(incarnation.replica))
           && on.controller.isRoutableAt(instance, incarnation)) {
         throw on.world.fail(
@@ -121,6 +124,19 @@ final class Invariants implements Executions.Listener {
                     instance.node, instance.router.queued(), incarnation.replica.replicaId()));
       }
     }
+  }
+
+  /** Requests of an instance that a replica refused to run: they do not wait for its slots. */
+  private long tried(SimulatedInstance instance, String replicaId) {
+    return !on.upstreams
+        ? 0
+        : on.workload.ops.stream()
+            .filter(
+                op ->
+                    !op.over()
+                        && op.at == instance
+                        && on.executions.notRunAt(op.requestId, replicaId))
+            .count();
   }
 
   /** Where no message is lost and nobody vanishes, every held slot is given back by someone. */
@@ -157,6 +173,7 @@ final class Invariants implements Executions.Listener {
           && request != null
           && request != granted
           && RoutingProbe.isWaiting(request)
+          && !mayStay(op, replica)
           && RoutingProbe.place(request) < place) {
         if (instance.isBlocked(op.loopIndex)) {
           on.coverage.seen(Transition.WAITER_PASSED_OVER);
@@ -167,6 +184,14 @@ final class Invariants implements Executions.Listener {
                 .formatted(place, op, RoutingProbe.place(request)));
       }
     }
+  }
+
+  /**
+   * Whether a request may wait on while a later one gets a slot, or is told that none will come.
+   */
+  private boolean mayStay(Op op, @Nullable ReplicaInfo granted) {
+    return on.upstreams
+        && (granted == null || on.executions.notRunAt(op.requestId, granted.replicaId()));
   }
 
   /** A slot of a replica was taken, now: one that need not be avoided. */

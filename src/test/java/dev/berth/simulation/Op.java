@@ -240,7 +240,8 @@ final class Op implements CallObserver {
     response = received;
     answeredBy = replicaId;
     // Of one that was killed with the request on its way it is not known, where that is done.
-    if (on.orderly ? !replicaId.equals(routedTo) : replicaId.isEmpty() != routedTo.isEmpty()) {
+    boolean stays = on.orderly && !on.upstreams;
+    if (stays ? !replicaId.equals(routedTo) : replicaId.isEmpty() != routedTo.isEmpty()) {
       throw fail("answered by " + replicaId + ", routed to " + routedTo);
     }
     if (received.body() instanceof Response.Body.Whole whole) {

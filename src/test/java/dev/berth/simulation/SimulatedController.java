@@ -89,6 +89,7 @@ final class SimulatedController {
   /** From now on nothing changes but what is under way. */
   void settle() {
     steady = true;
+    seats.stream().filter(seat -> seat.current != null).forEach(this::open);
     if (failedToDeploy) {
       deployAgain();
     }
@@ -191,15 +192,23 @@ final class SimulatedController {
       return false;
     }
     int before = changed.replica.slots().maxOngoing();
-    int after = 1 + random.nextInt(5);
+    int after = on.upstreams && random.nextInt(2) == 0 ? 0 : 1 + random.nextInt(5);
     if (after == before) {
       return false;
     }
     on.world.note("max", changed.replica.replicaId() + " " + before + " -> " + after);
+    if (after == 0) {
+      on.coverage.seen(Transition.REPLICA_CLOSED);
+    }
     on.coverage.seen(after > before ? Transition.MAX_RAISED : Transition.MAX_LOWERED);
     changed.ceiling = Math.max(after, changed.replica.slots().ongoing());
     changed.replica.setMaxOngoing(after);
     return after < before;
+  }
+
+  private void open(Seat seat) {
+    Replica replica = seat.current.replica;
+    replica.setMaxOngoing(Math.max(1, replica.slots().maxOngoing()));
   }
 
   // --- instances ---

@@ -5,6 +5,7 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
+import dev.berth.protocol.port.UpstreamNotRun;
 import dev.berth.simulation.Executions.Execution;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -46,6 +47,12 @@ final class SimulatedHandler implements AsyncHandler {
   @Override
   public Future<Response> handle(Request request, RequestContext context) {
     Execution execution = on.executions.begin(context, replicaId);
+    if (on.upstreams && random.nextInt(5) == 0) {
+      return context
+          .after(micros(3_000))
+          .compose(none -> notRun(execution))
+          .onComplete((answer, failure) -> on.executions.settle(execution));
+    }
     Future<Response> response;
     try {
       response =
@@ -57,6 +64,11 @@ final class SimulatedHandler implements AsyncHandler {
       throw thrown;
     }
     return response.onComplete((answer, failure) -> on.executions.settle(execution));
+  }
+
+  private Future<Response> notRun(Execution execution) {
+    on.executions.notRun(execution);
+    return Future.failedFuture(new UpstreamNotRun("as drawn", -1));
   }
 
   // --- the request's body ---

@@ -45,6 +45,7 @@ final class Simulation {
   final boolean orderly;
   boolean streamsAreLong; // most of them exceed one window
   final boolean lossless;
+  final boolean upstreams; // replicas close and refuse requests that their upstreams did not run
   private boolean rough = true;
 
   private Simulation(long seed) {
@@ -52,6 +53,7 @@ final class Simulation {
     world = new World(seed);
     orderly = seed % 4 == 0;
     lossless = seed % 4 == 1;
+    upstreams = seed % 5 == 2;
     random = world.randomness();
     bus = new SimulatedBus(world, coverage);
     bus.spoil();

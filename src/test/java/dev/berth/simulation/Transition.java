@@ -28,6 +28,7 @@ enum Transition {
   REFUSED_TOO_LATE,
   REFUSED_OVERLOADED,
   REFUSED_RECALLED,
+  REFUSED_NOT_RUN,
 
   // --- routers ---
   QUEUED,
@@ -60,6 +61,7 @@ enum Transition {
   DRAINED_IN_TIME,
   DRAIN_CUT_SHORT,
   KILLED,
+  REPLICA_CLOSED,
   MAX_RAISED,
   MAX_LOWERED,
   OVER_A_LOWERED_MAX,
@@ -115,10 +117,10 @@ enum Transition {
       case TOO_LATE -> Optional.of(REFUSED_TOO_LATE);
       case OVERLOADED -> Optional.of(REFUSED_OVERLOADED);
       case RECALLED -> Optional.of(REFUSED_RECALLED);
+      case NOT_RUN -> Optional.of(REFUSED_NOT_RUN);
       case UNKNOWN_TOKEN, // of a lease forgotten: a bound that no run reaches
           OTHER_DEPLOYMENT, // of a keeper: no run reserves over HTTP
-          UNREADABLE, // all are of one version
-          NOT_RUN -> // of an upstream: no run has one
+          UNREADABLE -> // all are of one version
           Optional.empty();
     };
   }

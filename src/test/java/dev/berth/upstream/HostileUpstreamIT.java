@@ -54,6 +54,7 @@ class HostileUpstreamIT {
   @ValueSource(
       strings = {
         "never",
+        "drop",
         "size=100&drip=60000", // a byte a minute
         "lie=long",
         "lie=twice",
@@ -102,7 +103,7 @@ class HostileUpstreamIT {
   @Test
   void fiveFailuresInARowCloseTheUpstream() throws Exception {
     for (int i = 0; i < UpstreamWatch.MAX_FAILURES; i++) {
-      assertThat(rig.node.get("/models/x?cut=reset&wait=1&size=1").statusCode()).isEqualTo(502);
+      assertThat(rig.node.get("/models/x?drop").statusCode()).isEqualTo(502);
     }
     rig.awaitOpen(2); // a probe succeeds
     assertThat(rig.node.get("/models/x").statusCode()).isEqualTo(200);

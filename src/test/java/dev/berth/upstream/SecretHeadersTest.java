@@ -34,34 +34,35 @@ class SecretHeadersTest {
 
   @Test
   void linesAreHeadersWhoseTextShowsNoValue() throws IOException {
-    String text = "# of models\r\nAuthorization: Bearer geheim\r\n\nx-api-key:\tgeheim2 \n";
+    String text =
+        "# of models\r\nAuthorization: Bearer geheim\r\n\nx-api-key:\tx-geheim\nx-geheim: 1 \n";
     file("key", text, "rw-r-----");
 
     Headers headers = SecretHeaders.read(folder.resolve("secrets"), "key");
 
-    assertThat(headers.size()).isEqualTo(2);
+    assertThat(headers.size()).isEqualTo(3);
     assertThat(headers.get("authorization")).isEqualTo("Bearer geheim");
-    assertThat(headers.get("x-api-key")).isEqualTo("geheim2");
-    assertThat(headers.toString()).doesNotContain(SECRET);
+    assertThat(headers.get("x-api-key")).isEqualTo("x-geheim");
+    assertThat(headers.toString()).doesNotContain("Bearer");
   }
 
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
       value = {
-        "geheim | line 1: no header",
-        "a: b\\nAuthorization geheim | line 2: no header",
-        "auth orization: geheim | line 1: no header",
-        "authorization: | line 1: no header",
-        "authorization: geheim\\001x | line 1: no header",
-        "authorization: geh\\344im | line 1: no header",
-        "content-length: 1 | line 1: a header of the connection",
-        "A: geheim\\na: geheim | line 2: a header again",
+        "geheim | line 1",
+        "a: b\\nAuthorization geheim | line 2",
+        "auth orization: geheim | line 1",
+        "authorization: | line 1",
+        "authorization: geheim\\001x | line 1",
+        "authorization: geh\\344im | line 1",
+        "content-length: 1 | line 1",
+        "A: geheim\\na: geheim | line 2",
         "# only | no line"
       })
   void invalidLineIsRefusedByItsNumber(String text, String problem) throws IOException {
     file("key", text.translateEscapes(), "rw-------");
-    assertThat(refusal("key")).startsWith("key: " + problem).doesNotContain(SECRET);
+    assertThat(refusal("key")).startsWith("key: " + problem + " (").doesNotContain(SECRET);
   }
 
   @ParameterizedTest

@@ -77,7 +77,7 @@ public record HttpErrorResponse(
           onlyOnce(
               502,
               "outcome_unknown",
-              "The replica was lost before it responded.",
+              "The replica or its upstream was lost before it responded.",
               "The request may have run; send it again only if that does no harm.");
       case HANDLER_FAILED -> handlerFailure("handler_failed");
       // from a handler's call: not the client's fault

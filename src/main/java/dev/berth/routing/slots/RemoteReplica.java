@@ -211,7 +211,7 @@ public final class RemoteReplica extends RoutedReplica {
     return null;
   }
 
-  /** Declines all offers that no waiter used. */
+  @Override
   public void declineOffers() {
     for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
       offersSize.decrementAndGet();

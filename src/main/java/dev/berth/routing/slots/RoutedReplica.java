@@ -74,6 +74,9 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   /** Counts a remote slot that another instance's router transferred to this one. */
   public void takeOver() {}
 
+  /** Declines all offers that no waiter used. */
+  public void declineOffers() {}
+
   /** Declines an offered slot. */
   void decline(RemoteReplica.Offer offer) {}
 

@@ -47,6 +47,9 @@ public final class WaiterQueue {
     default boolean mayLeave() {
       return false;
     }
+
+    /** Declines the offered slots: each waiter was looked at, and none accepts them. */
+    default void declineOffers() {}
   }
 
   private final GrantSource source;
@@ -222,6 +225,7 @@ public final class WaiterQueue {
 
   private void grantAll() {
     boolean exhausted = false; // a waiter that accepts every replica got no slot
+    boolean passedOver = false; // a waiter that accepts only some replicas got none
     Waiter waiter = ends.after;
     while (waiter != ends && !exhausted) {
       Waiter next = waiter.after;
@@ -235,11 +239,15 @@ public final class WaiterQueue {
         } else {
           // Else the waiters behind may get a slot, or leave.
           exhausted = !waiter.owner.picky() && !source.mayLeave();
+          passedOver = true;
         }
       }
       waiter = next;
     }
     nothingFree = exhausted;
+    if (passedOver && !exhausted && !unseen) {
+      source.declineOffers();
+    }
   }
 
   /**

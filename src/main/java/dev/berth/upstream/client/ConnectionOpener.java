@@ -14,9 +14,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Opens connections. Each connect resolves the name, checks each address and connects to the first
@@ -143,7 +141,7 @@ final class ConnectionOpener {
     }
   }
 
-  private void fail(UpstreamConnection connection, @Nullable String reason) {
-    loop.dispatch(here -> connection.fail(Objects.toString(reason, "unknown")));
+  private void fail(UpstreamConnection connection, String reason) {
+    loop.dispatch(here -> connection.fail(reason));
   }
 }

@@ -87,7 +87,7 @@ public final class UpstreamClient {
         here -> {
           if (closed || full) {
             made.fail(closed ? CLOSED : "client: all connections in use");
-          } else {
+          } else if (!made.isClosed()) {
             opener.open(made);
           }
         });

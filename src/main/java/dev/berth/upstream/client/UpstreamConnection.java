@@ -320,18 +320,14 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   /** Closes the connection of a cancelled exchange that has sent nothing. */
-  void confirmUnsent(UpstreamExchange cancelled) {
-    if (exchange == cancelled) {
-      exchange = null;
-      reset();
-      cancelled.onEnd();
-    }
+  void abandon() {
+    exchange = null;
+    reset();
   }
 
   private void reset() {
-    ChannelHandlerContext connected = channel;
-    if (connected != null && !closed) {
-      connected.channel().config().setOption(ChannelOption.SO_LINGER, 0);
+    if (isUsable()) {
+      Objects.requireNonNull(channel).channel().config().setOption(ChannelOption.SO_LINGER, 0);
     }
     closeFront();
   }

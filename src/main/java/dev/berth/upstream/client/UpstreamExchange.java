@@ -173,7 +173,8 @@ public final class UpstreamExchange {
     phase = ExchangePhase.CANCELLED;
     limitNanos = connection.now() + graceNanos;
     if (unsent) {
-      loop.runOnContext(here -> connection.confirmUnsent(this));
+      connection.abandon();
+      loop.runOnContext(here -> onEnd());
     } else {
       connection.shutOutput();
     }

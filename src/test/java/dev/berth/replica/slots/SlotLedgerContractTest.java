@@ -13,6 +13,7 @@ import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.Slots;
 import dev.berth.protocol.port.Slots.ReserveResult;
 import dev.berth.replica.slots.Ledgers.Freed;
+import dev.berth.view.LedgerView;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -73,6 +74,71 @@ class SlotLedgerContractTest {
     assertThatIllegalStateException().isThrownBy(() -> slots.completeAndHold(TTL));
     assertThat(slots.ongoing()).isEqualTo(1);
     assertThat(lease.active()).isTrue();
+  }
+
+  // --- closed ---
+
+  @Test
+  void closedLedgerGrantsNothingAndLetsGoOnWhatIsOngoing() {
+    SlotLedger slots = fresh(3);
+    slots.tryAcquire();
+    SlotLease used = granted(slots.reserve(attempt(), TTL));
+    SlotLease released = granted(slots.reserve(attempt(), TTL));
+
+    slots.setMaxOngoing(0);
+
+    assertThat(slots.tryAcquire()).isFalse();
+    assertThat(slots.tryAcquire(attempt())).isEqualTo(Refusal.FULL);
+    assertThat(slots.reserve(attempt(), TTL)).isEqualTo(refused(Refusal.FULL));
+    assertThat(slots.hold(TTL)).isNull();
+    assertThat(slots.completeAndHold(TTL)).as("hand-off").isNull();
+    assertThat(slots.renew(used.token(), TTL)).isNull();
+    assertThat(used.consume()).isNull();
+    assertThat(slots.ongoing()).isEqualTo(3);
+    slots.complete();
+    slots.complete();
+    assertThat(released.release()).isTrue();
+    assertThat(slots.ongoing()).isZero();
+    assertThat(slots.tryAcquire()).isFalse();
+    assertThat(slots.audit()).isEqualTo(LedgerView.Audit.CLEAN);
+  }
+
+  @Test
+  void openedLedgerNotifiesItsObserverOnceItGrants() {
+    SlotLedger slots = fresh(2);
+    slots.setMaxOngoing(0);
+    List<Boolean> grants = new ArrayList<>();
+    slots.observe(opened -> grants.add(opened.tryAcquire()));
+
+    slots.setMaxOngoing(0);
+    assertThat(grants).isEmpty();
+    slots.setMaxOngoing(2);
+    assertThat(grants).containsExactly(true);
+    assertThat(slots.ongoing()).isOne();
+  }
+
+  @Test
+  void reportOfAClosedLedgerHasAMaximumOfZeroAndIsNewer() {
+    SlotLedger slots = fresh(1);
+    long open = slots.load();
+    slots.setMaxOngoing(0);
+    long closed = slots.load();
+
+    assertThat(LoadReport.max(closed)).isZero();
+    assertThat(LoadReport.ongoing(closed)).isZero();
+    assertThat(LoadReport.isNewer(closed, open)).isTrue();
+    slots.setMaxOngoing(1);
+    assertThat(LoadReport.isNewer(slots.load(), closed)).isTrue();
+  }
+
+  @Test
+  void ledgerMadeClosedReportsALoadToo() {
+    long first = fresh(0).load();
+
+    assertThat(first).isNotEqualTo(LoadReport.NONE);
+    assertThat(LoadReport.max(first)).isZero();
+    assertThat(LoadReport.ongoing(first)).isZero();
+    assertThat(LoadReport.isNewer(LoadReport.of(0, 4, 1), first)).isTrue();
   }
 
   // --- a lease ends once ---

@@ -1,0 +1,380 @@
+package dev.berth.replica;
+
+import static dev.berth.replica.ReplicaRig.call;
+import static dev.berth.replica.ReplicaRig.callId;
+import static dev.berth.replica.slots.Ledgers.assertAtRest;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.BerthException;
+import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
+import dev.berth.api.Response;
+import dev.berth.api.ResponseWriter;
+import dev.berth.fakes.Contest;
+import dev.berth.fakes.Effort;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.CallFailed;
+import dev.berth.protocol.BusMessage.CallRefused;
+import dev.berth.protocol.BusMessage.CallResponse;
+import dev.berth.protocol.BusMessage.StreamFrame;
+import dev.berth.protocol.BusMessage.StreamReset;
+import dev.berth.protocol.LoadReport;
+import dev.berth.protocol.Refusal;
+import dev.berth.protocol.port.UpstreamContext;
+import dev.berth.protocol.port.UpstreamGate;
+import dev.berth.protocol.port.UpstreamNotRun;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A replica of an upstream: its slot ends with the exchange, and its handler closes the slots. */
+class UpstreamReplicaTest {
+  private static final long ID = callId(1, 1);
+  private static final Duration GRACE = Duration.ofNanos(ReplicaLimits.DEFAULTS.cancelGraceNanos());
+
+  private final ReplicaRig rig = new ReplicaRig();
+  private final Exchange handler = new Exchange();
+  private UpstreamGate gate;
+
+  /** The test plays the upstream: the head, the bytes, and the end of the exchange. */
+  private static final class Exchange implements AsyncHandler {
+    final Promise<Response> head = Promise.promise();
+    final Promise<Void> over = Promise.promise();
+    ResponseWriter writer = piece -> Future.failedFuture("no stream yet");
+    boolean produces;
+
+    @Override
+    public boolean streamsRequests() {
+      return true;
+    }
+
+    @Override
+    public Future<Response> handle(Request request, RequestContext context) {
+      return head.future();
+    }
+
+    void sendHead() {
+      head.complete(
+          Response.stream(
+              "text/plain",
+              given -> {
+                produces = true;
+                writer = given;
+                return over.future();
+              }));
+    }
+  }
+
+  @BeforeEach
+  void represent() {
+    rig.upstream = "http://127.0.0.1:8000";
+  }
+
+  private Replica begin(int slots) {
+    return rig.start(
+        slots,
+        context -> {
+          assertThat(((UpstreamContext) context).upstream()).isEqualTo(rig.upstream);
+          gate = ((UpstreamContext) context).gate();
+          return handler;
+        },
+        1);
+  }
+
+  private Replica open(int window) {
+    Replica replica = begin(1);
+    rig.sendHeld(call(replica).window(window));
+    handler.sendHead();
+    rig.runAll();
+    assertThat(rig.answer(CallResponse.class).streamed()).isTrue();
+    return replica;
+  }
+
+  // --- the end of a slot ---
+
+  @Test
+  void slotEndsWithTheExchangeThoughBytesStillWaitForTheClient() {
+    Replica replica = open(1);
+    handler.writer.write(Buffer.buffer("abc"));
+    rig.runAll();
+    StreamFrame first = (StreamFrame) rig.answer();
+    assertThat(LoadReport.ongoing(first.load())).isOne();
+
+    handler.over.complete();
+    assertAtRest(replica.slots());
+    rig.credit(replica, ID, 1);
+    rig.runAll();
+
+    StreamFrame second = (StreamFrame) rig.answer();
+    assertThat(second.last()).isFalse();
+    assertThat(LoadReport.ongoing(second.load())).isZero();
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    rig.credit(replica, ID, 1);
+    rig.runAll();
+    StreamFrame last = (StreamFrame) rig.answer();
+    assertThat(last.last()).isTrue();
+    assertThat(LoadReport.ongoing(last.load())).as("the next request").isOne();
+    assertThat(replica.slots().view("r", 0).completed()).as("freed once").isOne();
+  }
+
+  @Test
+  void cancelOfAnEndedExchangeFreesNoSecondSlot() {
+    Replica replica = open(0);
+    handler.writer.write(Buffer.buffer("abc"));
+    handler.over.complete();
+    rig.runAll();
+    assertThat(replica.slots().tryAcquire()).isTrue();
+
+    rig.cancel(replica, ID);
+    rig.pass(GRACE.plusSeconds(1));
+
+    assertThat(replica.slots().running()).as("of the second request").isOne();
+    assertThat(replica.zombies()).isZero();
+  }
+
+  @Test
+  void cancelledStreamHoldsItsSlotUntilTheExchangeIsOver() {
+    Replica replica = open(100);
+
+    rig.cancel(replica, ID);
+    rig.pass(GRACE.plusSeconds(1));
+
+    assertThat(replica.slots().ongoing()).isOne();
+    assertThat(replica.zombies()).isOne();
+    handler.over.fail("closed");
+    rig.runAll();
+    assertAtRest(replica.slots());
+    assertThat(replica.zombies()).isZero();
+    assertThat(rig.loop().invocations()).isZero();
+  }
+
+  @ParameterizedTest(name = "succeeds {0}")
+  @ValueSource(booleans = {true, false})
+  void headThatArrivesAfterTheCancelHoldsTheSlotUntilTheExchangeIsOver(boolean succeeds) {
+    Replica replica = begin(1);
+    rig.sendHeld(call(replica));
+    rig.cancel(replica, ID);
+
+    handler.sendHead();
+    rig.runAll();
+
+    assertThat(handler.produces).isTrue();
+    assertThat(replica.slots().ongoing()).isOne();
+    assertThat(handler.writer.write(Buffer.buffer("late")).failed()).isTrue();
+    rig.runAll();
+    if (succeeds) {
+      handler.over.complete();
+    } else {
+      handler.over.fail("closed");
+    }
+    rig.runAll();
+    assertAtRest(replica.slots());
+    assertThat(rig.bus.take()).isEmpty();
+  }
+
+  @Test
+  void exchangeThatIsOverBeforeItsHeadIsReadEndsACancelledRequestAtOnce() {
+    Replica replica = begin(1);
+    rig.sendHeld(call(replica));
+    rig.cancel(replica, ID);
+    handler.over.complete();
+
+    handler.sendHead();
+    rig.runAll();
+
+    assertAtRest(replica.slots());
+    assertThat(rig.loop().invocations()).isZero();
+  }
+
+  @Test
+  void failureOfTheExchangeResetsTheStreamAndFreesItsSlot() {
+    Replica replica = open(100);
+    handler.writer.write(Buffer.buffer("abc"));
+    rig.runAll();
+    rig.bus.take();
+
+    handler.over.fail(new BerthException.OutcomeUnknown("half an answer"));
+
+    assertThat(rig.answer(StreamReset.class).kind()).isEqualTo(BerthException.Kind.OUTCOME_UNKNOWN);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void killedReplicaCountsItsRequestsUntilTheirExchangesAreOver() {
+    Replica replica = open(100);
+    replica.kill();
+    rig.runAll();
+
+    assertThat(replica.slots().ongoing()).isOne();
+    assertThat(replica.slotsBack().isComplete()).isFalse();
+    handler.over.fail("closed");
+    rig.runAll();
+    assertThat(replica.slotsBack().isComplete()).isTrue();
+    assertAtRest(replica.slots());
+  }
+
+  // --- not run ---
+
+  @Test
+  void requestThatDidNotRunIsRefusedAndIsNoEvidenceOfHealth() {
+    Replica replica = begin(1);
+    for (int i = 0; i < PassiveHealth.FAILURES_IN_A_ROW + 1; i++) {
+      rig.sendHeld(call(replica).id(callId(1, i + 1)));
+      if (i == 0) {
+        handler.head.fail(new UpstreamNotRun("connection refused", -1));
+      }
+      rig.runAll();
+      CallRefused refused = rig.answer(CallRefused.class);
+      assertThat(refused.reason()).isEqualTo(Refusal.NOT_RUN);
+      assertThat(LoadReport.ongoing(refused.load())).isZero();
+    }
+    rig.passLooking(Duration.ofSeconds(3));
+
+    assertThat(rig.suspicions).isEmpty();
+    assertThat(replica.errors()).isEmpty();
+    assertThat(replica.processedRequests()).isZero();
+    assertAtRest(replica.slots());
+    assertThat(rig.loop().invocations()).isZero();
+  }
+
+  @Test
+  void requestWhoseBodyIsNotWholeFailsWithRetryAfter() {
+    Replica replica = begin(1);
+    rig.sendHeld(call(replica).following(Buffer.buffer("first")));
+    rig.bus.take();
+
+    handler.head.fail(new UpstreamNotRun("status 429", 1_500));
+    rig.runAll();
+
+    CallFailed failed = rig.answer(CallFailed.class);
+    assertThat(failed.failure())
+        .isInstanceOfSatisfying(
+            BerthException.BackPressure.class,
+            full -> assertThat(full.retryAfterSeconds()).isEqualTo(OptionalInt.of(2)))
+        .hasMessage("status 429");
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void requestWhoseHeadWasSentIsNeverRefusedAsNotRun() {
+    Replica replica = open(100);
+
+    handler.over.fail(new UpstreamNotRun("too late", -1));
+    rig.runAll();
+
+    List<BusMessage> sent = rig.bus.take();
+    assertThat(sent).singleElement().isInstanceOf(StreamReset.class);
+    assertAtRest(replica.slots());
+  }
+
+  @Test
+  void cancelledRequestThatDidNotRunIsSilent() {
+    Replica replica = begin(1);
+    rig.sendHeld(call(replica));
+    rig.cancel(replica, ID);
+
+    handler.head.fail(new UpstreamNotRun("connection refused", -1));
+    rig.runAll();
+
+    assertThat(rig.bus.take()).isEmpty();
+    assertAtRest(replica.slots());
+  }
+
+  // --- the gate ---
+
+  @Test
+  void closedReplicaGrantsNothingUntilItOpens() {
+    Replica replica = begin(2);
+    rig.sendHeld(call(replica));
+    List<Integer> freed = new ArrayList<>();
+    rig.host.observe(replica.address(), slots -> freed.add(slots.maxOngoing()));
+
+    gate.close("connection refused");
+    gate.close("connection refused");
+    gate.close("Retry-After 3 s");
+
+    assertThat(replica.slots().tryAcquire()).isFalse();
+    assertThat(replica.slots().ongoing()).as("goes on").isOne();
+    assertThat(replica.configuredSlots()).isEqualTo(2);
+    assertThat(replica.closedReason()).isEqualTo("closed: Retry-After 3 s");
+    gate.open();
+    gate.open();
+    assertThat(freed).containsExactly(2);
+    assertThat(replica.slots().tryAcquire()).isTrue();
+    assertThat(rig.waits)
+        .containsExactly("closed: connection refused", "closed: Retry-After 3 s", "");
+  }
+
+  @Test
+  void changedMaximumOfAClosedReplicaTakesEffectWhenItOpens() {
+    Replica replica = begin(2);
+    gate.close("connection refused");
+
+    replica.configure(5, ReplicaLimits.DEFAULTS, dev.berth.fakes.Replicas.HEALTH_CHECKS);
+
+    assertThat(replica.slots().maxOngoing()).isZero();
+    gate.open();
+    assertThat(replica.slots().maxOngoing()).isEqualTo(5);
+  }
+
+  @Test
+  void closeNeedsAReason() {
+    begin(1);
+    assertThatIllegalArgumentException().isThrownBy(() -> gate.close(""));
+  }
+
+  @Test
+  void drainOfAClosedReplicaEnds() {
+    Replica replica = begin(2);
+    rig.sendHeld(call(replica));
+    gate.close("connection refused");
+
+    var stopped = replica.shutDown(Duration.ofSeconds(5));
+    handler.head.complete(Response.text("ok"));
+    rig.runAll();
+    gate.open();
+
+    assertThat(stopped.isComplete()).isTrue();
+    assertThat(replica.slots().tryAcquire()).isFalse();
+  }
+
+  @Tag("concurrency")
+  @Test
+  void ledgerEndsWithTheStateOfTheLastCallOfThreadsThatCloseOpenAndConfigure() {
+    Replica replica = begin(1);
+    int[] max = {1};
+    Contest.run(
+        3,
+        Effort.times(4_000),
+        new Contest.Round() {
+          @Override
+          public void act(int contender, int round) {
+            switch (contender) {
+              case 0 -> gate.close("round " + round);
+              case 1 -> gate.open();
+              default -> replica.setMaxOngoing(max[0] = 1 + round % 7);
+            }
+          }
+
+          @Override
+          public void check(int round) {
+            boolean closed = !replica.closedReason().isEmpty();
+            assertThat(replica.slots().maxOngoing()).isEqualTo(closed ? 0 : max[0]);
+            assertThat(replica.configuredSlots()).isEqualTo(max[0]);
+            String last = rig.waits.isEmpty() ? "" : rig.waits.get(rig.waits.size() - 1);
+            assertThat(last).isEqualTo(replica.closedReason());
+          }
+        });
+  }
+}
