@@ -132,7 +132,7 @@ final class ExplainText {
   }
 
   private static String score(double score) {
-    return Double.isFinite(score) ? format("%.3f", score) : "-";
+    return Math.abs(score) < Double.MAX_VALUE ? format("%.3f", score) : "-"; // such as a closed one
   }
 
   private void queue(RequestExplanation request, int indent) {

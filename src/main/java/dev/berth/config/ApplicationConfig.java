@@ -32,6 +32,8 @@ public record ApplicationConfig(
   /** Name of an application whose entry has no name. */
   static final String DEFAULT_NAME = "default";
 
+  private static final String WITH_PROXY = "with import_path " + ImportPath.PROXY;
+
   private static final Keys KEYS = new Keys(ChangeReach.CONTROLLER);
   private static final Keys LIVE = KEYS.reaching(ChangeReach.REPLICA_LIVE);
   private static final Keys RECREATE = KEYS.reaching(ChangeReach.REPLICA_RECREATE);
@@ -125,8 +127,51 @@ public record ApplicationConfig(
     if (own != null) {
       TrafficOptions.check(own, true);
     }
-    UpstreamRules.checkApplication(values);
+    checkUpstreams(values);
     values.marks().tree(); // reports an entry that cannot be stored as JSON
+  }
+
+  /** Requires that upstreams and {@link ImportPath#PROXY} stand together, without code. */
+  private static void checkUpstreams(Settings values) {
+    ImportPath path = values.find(IMPORT_PATH);
+    boolean proxy = ImportPath.PROXY.equals(path);
+    List<Settings> deployments = values.all(DEPLOYMENTS);
+    if (proxy) {
+      checkNoCode(values);
+      if (deployments.isEmpty()) {
+        values.problem(DEPLOYMENTS, "none, " + WITH_PROXY, "one with berth.upstreams");
+      }
+    }
+    Map<String, Settings> named = new LinkedHashMap<>();
+    for (Settings each : deployments) {
+      Settings own = DeploymentConfig.own(each);
+      String name = String.valueOf(each.find(DeploymentConfig.NAME));
+      boolean given = own != null && UpstreamOptions.isGiven(own);
+      if (given && path != null && !proxy) {
+        own.problem(
+            DeploymentConfig.UPSTREAMS, "with import_path " + path, "import_path: berth:proxy");
+      } else if (proxy && !given) {
+        String expected = "upstreams, as " + path;
+        each.problem(DeploymentConfig.NAME, name + ", without berth.upstreams", expected);
+      }
+      if (given) {
+        named.put(name, own);
+      }
+    }
+    UpstreamOptions.checkFallbacks(named);
+  }
+
+  private static void checkNoCode(Settings values) {
+    Settings environment = values.find(RUNTIME_ENV);
+    List<Path> jars = environment == null ? null : environment.find(JARS);
+    if (environment != null && jars != null && !jars.isEmpty()) {
+      environment.problem(JARS, WITH_PROXY, "leave it out");
+    }
+    for (ConfigKey<?> key : List.of(ARGS, EXTERNAL_SCALER_ENABLED)) {
+      if (values.gives(key)) {
+        values.problem(key, WITH_PROXY, "leave it out");
+      }
+    }
   }
 
   /**

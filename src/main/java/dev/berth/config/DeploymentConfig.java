@@ -183,24 +183,24 @@ public final class DeploymentConfig {
                   + " start no new replicas; another name does. Set only in code in Ray Serve.");
 
   // Remote servers in place of handlers.
-  public static final ConfigKey<List<Settings>> UPSTREAMS =
-      OWN.key("upstreams", Types.list(UpstreamOptions.SECTION), List.of())
-          .means(
-              "Remote servers that serve the requests, one replica each; only with import_path:"
-                  + " berth:proxy, which requires them. From 1 to 64. Changed live.");
-  public static final ConfigKey<List<String>> FALLBACK =
-      OWN_ROUTER
-          .key("fallback", Types.list(Types.NAME), List.of())
-          .means(
-              "Deployments of the same application, in order, for requests that no upstream has"
-                  + " run: each is closed or has refused the request.");
+  public static final ConfigKey<List<Settings>> UPSTREAMS = OWN.add(UpstreamOptions.UPSTREAMS);
+  public static final ConfigKey<List<String>> FALLBACK = OWN_ROUTER.add(UpstreamOptions.FALLBACK);
   public static final ConfigKey<Integer> REPLAY_BYTES =
-      OWN_ROUTER
-          .key("replay_bytes", Types.integer(0, 64 << 20, "bytes"), 1 << 20)
-          .means("Largest request body that may be sent to another upstream after a refusal.");
+      OWN_ROUTER.add(UpstreamOptions.REPLAY_BYTES);
 
   public static final ConfigKey<Settings> BERTH =
       KEYS.mapping("berth", OWN.section()).means("Keys without a name in Ray Serve.");
+
+  private static final List<ConfigKey<?>> NONE = List.of();
+
+  /** Settings of replicas, in whose place each upstream has its own. */
+  private static final List<ConfigKey<?>> OF_REPLICAS =
+      List.of(
+          NUM_REPLICAS,
+          AUTOSCALING_CONFIG,
+          MAX_ONGOING_REQUESTS,
+          MAX_REPLICAS_PER_NODE,
+          USER_CONFIG);
 
   static final Section SECTION =
       KEYS.section().and(UnsupportedRayKeys.DEPLOYMENT).check(DeploymentConfig::check);
@@ -237,7 +237,52 @@ public final class DeploymentConfig {
           NUM_REPLICAS, replicas + ", with autoscaling_config", "only one of the two, or auto");
     }
     AutoscalingOptions.check(values.find(AUTOSCALING_CONFIG), values.find(AUTOSCALING));
-    UpstreamRules.checkDeployment(values);
+    Settings own = own(values);
+    if (own != null) {
+      checkUpstreams(values, own);
+    }
+  }
+
+  /** Returns the keys under {@code berth}; null unless the file has some. */
+  static @Nullable Settings own(Settings deployment) {
+    return deployment.gives(BERTH) ? deployment.find(BERTH) : null;
+  }
+
+  /** Refuses settings of replicas beside upstreams, which have their own. */
+  private static void checkUpstreams(Settings values, Settings own) {
+    int upstreams = own.all(UPSTREAMS).size();
+    for (ConfigKey<?> key : upstreams == 0 ? List.of(FALLBACK, REPLAY_BYTES) : NONE) {
+      if (own.gives(key)) {
+        own.problem(key, "without upstreams", "upstreams too, or leave it out");
+      }
+    }
+    for (ConfigKey<?> key : upstreams == 0 ? NONE : OF_REPLICAS) {
+      if (values.gives(key)) {
+        values.problem(key, "with berth.upstreams", "leave it out: an upstream is one replica");
+      }
+    }
+    if (upstreams > UpstreamOptions.MAX_UPSTREAMS) {
+      own.problem(UPSTREAMS, upstreams + " entries", "at most " + UpstreamOptions.MAX_UPSTREAMS);
+    }
+    if (upstreams > 0 && own.find(SPREAD) == HandlerSpread.EVENT_LOOPS) {
+      own.problem(SPREAD, "event_loops, with upstreams", "single");
+    }
+  }
+
+  /**
+   * Returns an upstream as the {@code user_config} of its replica. Adds the default of {@code
+   * orphan_s}, the deployment's {@code cancel_grace_s}, {@link UpstreamOptions#ROUTE_PREFIX} and
+   * {@link UpstreamOptions#IS_ONLY}.
+   */
+  public static Map<String, @Nullable Object> upstreamConfig(
+      Settings deployment, Settings upstream) {
+    Map<String, @Nullable Object> all =
+        UpstreamOptions.toUserConfig(upstream, deployment.find(REQUEST_TIMEOUT_S));
+    all.put(CANCEL_GRACE_S.name(), deployment.get(CANCEL_GRACE_S).toNanos() / 1e9);
+    all.put(UpstreamOptions.ROUTE_PREFIX, deployment.around(ApplicationConfig.ROUTE_PREFIX));
+    boolean only = deployment.all(UPSTREAMS).size() == 1 && deployment.get(FALLBACK).isEmpty();
+    all.put(UpstreamOptions.IS_ONLY, only);
+    return all;
   }
 
   /** Returns whether the file or the code requests autoscaling. */
@@ -276,12 +321,18 @@ public final class DeploymentConfig {
   }
 
   /**
-   * Returns a copy with the initial number of replicas if the deployment autoscales, or with one
-   * replica for each upstream.
+   * Returns a copy with the initial number of replicas if the deployment autoscales. With upstreams
+   * it has one replica for each, and the largest of their numbers of slots.
    */
   static Settings withInitialReplicas(Settings said) {
     if (UpstreamOptions.isGiven(said)) {
-      return UpstreamOptions.withReplicas(said);
+      List<Settings> all = said.all(UPSTREAMS);
+      int most =
+          all.stream()
+              .mapToInt(each -> each.get(UpstreamOptions.MAX_ONGOING_REQUESTS))
+              .max()
+              .orElse(1);
+      return withReplicas(said, all.size()).put(MAX_ONGOING_REQUESTS, most);
     }
     if (!autoscales(said)) {
       return said;

@@ -14,6 +14,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -112,8 +113,29 @@ public record ServeConfig(
       checkDataPort(values.find(HTTP_OPTIONS), berth.find(InstanceOptions.RESERVATIONS));
     }
     boolean clustered = berth != null && berth.find(InstanceOptions.CLUSTER) != null;
-    UpstreamRules.checkInstance(values.all(APPLICATIONS), clustered);
+    checkUpstreams(values.all(APPLICATIONS), clustered);
     values.checkBounds();
+  }
+
+  /**
+   * Checks the upstreams of applications that run in one instance.
+   *
+   * @param clustered whether the instance is a node of a cluster
+   */
+  static void checkUpstreams(List<Settings> applications, boolean clustered) {
+    Map<String, String> paths = new HashMap<>();
+    for (Settings application : applications) {
+      for (Settings deployment : application.all(ApplicationConfig.DEPLOYMENTS)) {
+        Settings own = DeploymentConfig.own(deployment);
+        if (own != null && UpstreamOptions.isGiven(own)) {
+          UpstreamOptions.requireUnique(own, paths);
+          if (clustered) {
+            String expected = "an instance without it: not supported in clusters";
+            own.problem(DeploymentConfig.UPSTREAMS, "with berth.cluster", expected);
+          }
+        }
+      }
+    }
   }
 
   private static void checkEndpoints(List<Settings> applications, Settings berth) {

@@ -9,9 +9,14 @@ import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Type;
 import dev.berth.config.keys.Types;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -144,6 +149,22 @@ public final class UpstreamOptions {
 
   static final Section SECTION = KEYS.section().check(UpstreamOptions::check);
 
+  // --- a deployment, under berth ---
+
+  static final ConfigKey<List<Settings>> UPSTREAMS =
+      ConfigKey.of("upstreams", Types.list(SECTION), List.of())
+          .means(
+              "Remote servers that serve the requests, one replica each; only with import_path:"
+                  + " berth:proxy, which requires them. From 1 to 64. Changed live.");
+  static final ConfigKey<List<String>> FALLBACK =
+      ConfigKey.of("fallback", Types.list(Types.NAME), List.of())
+          .means(
+              "Deployments of the same application, in order, for requests that no upstream has"
+                  + " run: each is closed or has refused the request.");
+  static final ConfigKey<Integer> REPLAY_BYTES =
+      ConfigKey.of("replay_bytes", Types.integer(0, 64 << 20, "bytes"), 1 << 20)
+          .means("Largest request body that may be sent to another upstream after a refusal.");
+
   /** Name in the user_config of the route prefix, which is removed from paths. */
   public static final String ROUTE_PREFIX = "route_prefix";
 
@@ -162,17 +183,7 @@ public final class UpstreamOptions {
 
   /** Returns whether the replicas of a deployment are upstreams. */
   public static boolean isGiven(Settings deployment) {
-    return !deployment.all(DeploymentConfig.UPSTREAMS).isEmpty();
-  }
-
-  /**
-   * Returns a copy with one replica for each upstream, and the largest of their numbers of slots.
-   */
-  static Settings withReplicas(Settings deployment) {
-    List<Settings> all = deployment.all(DeploymentConfig.UPSTREAMS);
-    int most = all.stream().mapToInt(each -> each.get(MAX_ONGOING_REQUESTS)).max().orElse(1);
-    return DeploymentConfig.withReplicas(deployment, all.size())
-        .put(DeploymentConfig.MAX_ONGOING_REQUESTS, most);
+    return !deployment.all(UPSTREAMS).isEmpty();
   }
 
   /** Returns whether an upstream needs {@code berth.secrets_dir}. */
@@ -182,6 +193,13 @@ public final class UpstreamOptions {
         || tls != null && (tls.gives(CA_FILE) || tls.gives(CERT_FILE) || tls.gives(KEY_FILE));
   }
 
+  /** Returns the entries of a deployment by their keys, in their order; empty without any. */
+  public static Map<String, Settings> byKey(Settings deployment) {
+    Map<String, Settings> all = new LinkedHashMap<>();
+    deployment.all(UPSTREAMS).forEach(each -> all.put(key(each), each));
+    return all;
+  }
+
   /**
    * Returns the paths of the upstreams in an entry of {@code applications}, by their keys.
    *
@@ -189,19 +207,20 @@ public final class UpstreamOptions {
    */
   public static Map<String, String> paths(Map<String, ?> application) {
     Map<String, String> paths = new LinkedHashMap<>();
-    List<?> deployments = list(application.get(ApplicationConfig.DEPLOYMENTS.name()));
+    List<?> deployments = list(application.get("deployments"));
     for (int at = 0; at < deployments.size(); at++) {
-      Object own = ((Map<?, ?>) deployments.get(at)).get(DeploymentConfig.BERTH.name());
-      List<?> all =
-          own instanceof Map<?, ?> map
-              ? list(map.get(DeploymentConfig.UPSTREAMS.name()))
-              : List.of();
+      Object own = ((Map<?, ?>) deployments.get(at)).get("berth");
+      List<?> all = own instanceof Map<?, ?> map ? list(map.get(UPSTREAMS.name())) : List.of();
       for (int index = 0; index < all.size(); index++) {
-        String path = "deployments[%s].berth.upstreams[%s]".formatted(at, index);
+        String path = "deployments[%s].berth.%s[%s]".formatted(at, UPSTREAMS, index);
         paths.put(key(SECTION.fromMap((Map<?, ?>) all.get(index))), path);
       }
     }
     return paths;
+  }
+
+  private static List<?> list(@Nullable Object value) {
+    return value instanceof List<?> list ? list : List.of();
   }
 
   /** Returns the expectation of a key that another upstream has already. */
@@ -209,39 +228,62 @@ public final class UpstreamOptions {
     return "unique in the instance; " + other + " has it already: set id to count it apart";
   }
 
-  private static List<?> list(@Nullable Object value) {
-    return value instanceof List<?> list ? list : List.of();
-  }
-
-  /** Returns the entries of a deployment by their keys, in their order; empty without any. */
-  public static Map<String, Settings> byKey(Settings deployment) {
-    Map<String, Settings> all = new LinkedHashMap<>();
-    deployment.all(DeploymentConfig.UPSTREAMS).forEach(each -> all.put(key(each), each));
-    return all;
-  }
-
   /**
-   * Returns an entry as the {@code user_config} of its replica. Adds the default of {@code
-   * orphan_s}, the deployment's {@code cancel_grace_s}, {@link #ROUTE_PREFIX} and {@link #IS_ONLY}.
+   * Returns the {@code user_config} of an entry as a map that the caller may change.
+   *
+   * @param timeout default of {@code orphan_s}; null for none
    */
-  public static Map<String, @Nullable Object> userConfig(Settings deployment, Settings entry) {
-    Duration timeout = deployment.find(DeploymentConfig.REQUEST_TIMEOUT_S);
+  static Map<String, @Nullable Object> toUserConfig(Settings entry, @Nullable Duration timeout) {
     Duration orphan = timeout == null ? USUAL_ORPHAN : timeout;
-    Settings whole = entry.gives(ORPHAN_S) ? entry : entry.put(ORPHAN_S, orphan);
-    Map<String, @Nullable Object> all = new LinkedHashMap<>(whole.toMap());
-    ConfigKey<Duration> grace = DeploymentConfig.CANCEL_GRACE_S;
-    all.put(grace.name(), deployment.get(grace).toNanos() / 1e9);
-    all.put(ROUTE_PREFIX, deployment.around(ApplicationConfig.ROUTE_PREFIX));
-    all.put(
-        IS_ONLY,
-        deployment.all(DeploymentConfig.UPSTREAMS).size() == 1
-            && deployment.get(DeploymentConfig.FALLBACK).isEmpty());
-    return all;
+    return new LinkedHashMap<>(
+        (entry.gives(ORPHAN_S) ? entry : entry.put(ORPHAN_S, orphan)).toMap());
   }
 
   /** Reads an entry from the {@code user_config} of its replica. */
   public static Settings fromUserConfig(Map<String, @Nullable Object> userConfig) {
     return SECTION.fromMap(userConfig);
+  }
+
+  /**
+   * Requires that fallbacks exist, once each, and that none leads back.
+   *
+   * @param deployments those of an application that have upstreams, by name
+   */
+  static void checkFallbacks(Map<String, Settings> deployments) {
+    Map<String, List<String>> fallbacks = new HashMap<>();
+    deployments.forEach(
+        (name, own) ->
+            fallbacks.put(name, Objects.requireNonNullElse(own.find(FALLBACK), List.of())));
+    Set<String> cyclic = new HashSet<>(fallbacks.keySet());
+    while (cyclic.removeIf(name -> Collections.disjoint(cyclic, fallbacks.get(name)))) {
+      // the rest leads to itself
+    }
+    deployments.forEach(
+        (name, own) -> {
+          List<String> given = fallbacks.getOrDefault(name, List.of());
+          if (!deployments.keySet().containsAll(given)
+              || new HashSet<>(given).size() < given.size()) {
+            own.problem(FALLBACK, given.toString(), "deployments of the application, once each");
+          }
+          if (cyclic.contains(name)) {
+            own.problem(FALLBACK, given + ", a cycle", "deployments that do not lead back");
+          }
+        });
+  }
+
+  /**
+   * Requires that no upstream of a deployment has an earlier one's key.
+   *
+   * @param paths of the earlier ones by key, to which those of the deployment are added
+   */
+  static void requireUnique(Settings deployment, Map<String, String> paths) {
+    for (Settings entry : deployment.all(UPSTREAMS)) {
+      String key = entry.find(URL) == null ? null : key(entry);
+      String first = key == null ? null : paths.putIfAbsent(key, entry.marks().place().path());
+      if (first != null) {
+        entry.problem(URL, key + " twice", uniqueExcept(first));
+      }
+    }
   }
 
   private static void checkTls(Settings tls) {

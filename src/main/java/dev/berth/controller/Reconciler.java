@@ -118,6 +118,7 @@ final class Reconciler {
     return !replica.isSick()
         && !deployment.isCurrent(replica)
         && !placement.leaves(replica)
+        && replica.upstream.isEmpty() // else its entry is not of the target
         && !target.version().needsRestartFrom(replica.version());
   }
 

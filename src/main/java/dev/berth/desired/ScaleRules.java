@@ -39,6 +39,10 @@ final class ScaleRules {
     if (wanted == null) {
       throw precondition("Deployment is deleted"); // Ray's text
     }
+    if (!UpstreamOwners.paths(wanted.wanted()).isEmpty()) {
+      throw precondition(
+          "target_num_replicas: of upstreams of %s (expected: a change of berth.upstreams)", id);
+    }
     if (pauses && follows) {
       DesiredChange change = state.pause(id, replicas);
       AutoscaledReplicaCount now = change == null ? null : change.autoscaled().find(id);

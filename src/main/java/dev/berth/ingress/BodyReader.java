@@ -185,10 +185,9 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     if (to == null || ReservationHeader.of(exchange.http.headers()) != null) {
       return 0; // the lease of a token holds the slot only for a limited time
     }
-    int most = to.wholeBodyBytes();
-    if (most == 0 && length >= 0) { // a body of unknown length may wait for its response
-      most = to.upstreams().replayBytes();
-    }
+    int whole = to.wholeBodyBytes();
+    // A body of unknown length may wait for its response.
+    int most = whole == 0 && length >= 0 ? to.proxying().replayBytes() : whole;
     return length > most ? 0 : most;
   }
 

@@ -64,8 +64,9 @@ final class ClientResponse implements Completable<Void> {
       announceUnread(out);
       exchange.finish(status, end(out, status, whole.bytes()));
     } else if (response.body() instanceof Response.Body.Received received) {
-      long length = ((InboundStream) received.stream()).length();
-      largeIs(exchange.route.sizes().recordSize(http.path(), length));
+      InboundStream stream = (InboundStream) received.stream();
+      long length = stream.declaredLength();
+      largeIs(exchange.route.sizes().recordSize(http.path(), stream.length()));
       if (isBodyless(status)) {
         received.cancel().run();
         announceUnread(out);

@@ -289,7 +289,7 @@ public final class Ingress {
   /** Returns whether a request to a deployment of upstreams passed this instance before. */
   boolean isLoop(@Nullable DeploymentRouter to, HttpServerRequest request) {
     return to != null
-        && to.upstreams().proxies()
+        && to.proxying().proxies()
         && via.isIn(request.headers().getAll(ViaEntry.HEADER));
   }
 

@@ -46,8 +46,9 @@ final class StreamRelay implements Handler<Buffer> {
   }
 
   void start() {
-    if (stream.length() >= 0) {
-      response.headers().set(HttpHeaders.CONTENT_LENGTH, Long.toString(stream.length()));
+    long length = stream.declaredLength();
+    if (length >= 0) {
+      response.headers().set(HttpHeaders.CONTENT_LENGTH, Long.toString(length));
     } else {
       response.setChunked(true);
     }

@@ -9,9 +9,9 @@ import dev.berth.controller.DeploymentTarget;
 import dev.berth.metrics.MeterRegistration;
 import dev.berth.protocol.port.HandleFactory;
 import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.ProxyRules;
 import dev.berth.routing.RouterSettings;
 import dev.berth.routing.Routers;
-import dev.berth.routing.UpstreamRules;
 import dev.berth.routing.handle.RoutedHandle;
 import java.time.Duration;
 import java.util.HashMap;
@@ -63,7 +63,7 @@ public final class InstanceRouters {
   public void configure(DeploymentTarget target) {
     RegisteredRouter known = ensure(target.id(), target.settings());
     known.router.configure(routerSettings(target.settings()));
-    known.router.configure(upstreamRules(target));
+    known.router.configure(proxyRules(target));
     rankers.choose(known.router, target);
     known.target = target;
   }
@@ -152,11 +152,11 @@ public final class InstanceRouters {
         DeploymentConfig.autoscales(settings));
   }
 
-  private static UpstreamRules upstreamRules(DeploymentTarget target) {
+  private static ProxyRules proxyRules(DeploymentTarget target) {
     Settings settings = target.settings();
     boolean proxies = !settings.get(DeploymentConfig.UPSTREAMS).isEmpty();
     String application = target.id().application();
-    return new UpstreamRules(
+    return new ProxyRules(
         proxies,
         settings.get(DeploymentConfig.FALLBACK).stream()
             .map(name -> new DeploymentId(application, name))

@@ -73,7 +73,7 @@ final class LocalReplicaState {
     Settings settings = target.settings();
     return upstream.isEmpty()
         ? settings.get(DeploymentConfig.USER_CONFIG)
-        : UpstreamOptions.userConfig(settings, entry(settings, upstream));
+        : DeploymentConfig.upstreamConfig(settings, entry(settings, upstream));
   }
 
   private static Settings entry(Settings settings, String upstream) {

@@ -236,7 +236,7 @@ public sealed interface BusMessage {
    *
    * @param response has a whole body, empty when it streams
    * @param follows bytes of the body that follow in frames; 0 for a whole response, {@link
-   *     #UNKNOWN} when the number is not known
+   *     #UNKNOWN} when the number is not known; below that, the result of {@link #declared}
    * @param time null unless the request is explained
    */
   record CallResponse(
@@ -251,6 +251,17 @@ public sealed interface BusMessage {
      * the last byte.
      */
     public static final int UNKNOWN = -1;
+
+    /**
+     * Returns the value of {@code follows} for a body that streams with a certain length. It counts
+     * as unknown, except for the head of the client's response.
+     *
+     * @param contentLength value of the header; null for none
+     */
+    public static int declared(@Nullable String contentLength) {
+      boolean small = contentLength != null && contentLength.matches("[0-9]{1,9}");
+      return small ? UNKNOWN - 1 - Integer.parseInt(contentLength) : UNKNOWN;
+    }
 
     /** Returns the part of the body that this message contains. */
     public Buffer body() {

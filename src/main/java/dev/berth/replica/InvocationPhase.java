@@ -7,6 +7,7 @@ package dev.berth.replica;
  *   GATHERING --body complete, or to be streamed--> HANDLING --settled--> ANSWERING
  *   ANSWERING --whole response or failure--> ENDED (slot freed, then the response is sent)
  *             --streamed response, and its producer is done--> SENDING --last frame sent--> ENDED
+ *             --of an upstream--> the slot is freed on SENDING
  *   any --cancel--> unchanged, but cancelled: no response is sent
  *       --handler settled and its producer done, if it was called--> ENDED
  *       --cancel_grace_s--> counted as a zombie until then

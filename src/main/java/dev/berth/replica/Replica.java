@@ -8,6 +8,7 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.replica.hooks.HookThreads.HookKind;
+import dev.berth.replica.slots.SlotGate;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.replica.threads.HandlerThreads;
 import dev.berth.view.LedgerView;
@@ -61,7 +62,7 @@ public final class Replica extends ReplicaRuntime {
   final HealthCheckRunner health;
   private final AutoscalingStats stats;
   final PassiveHealth passive = new PassiveHealth();
-  final ReplicaGate gate;
+  final SlotGate gate;
   private volatile String lastFailure = ""; // of a request, for operators
   private final Object judging = new Object();
   private volatile @Nullable ReplicaStart start; // null once the replica runs
@@ -108,7 +109,7 @@ public final class Replica extends ReplicaRuntime {
             spec.healthCheckTimes(),
             this::checked);
     this.stats = new AutoscalingStats(replicaId(), hooks);
-    this.gate = new ReplicaGate(slots, this::onGate);
+    this.gate = new SlotGate(slots, this::onGate);
     this.reconfigurations = new UserConfigUpdater(hooks, this::lookSoon);
     slots.observe(
         freeing -> {
@@ -622,7 +623,7 @@ public final class Replica extends ReplicaRuntime {
   /** Samples the number of slots in use. Call at a steady rate. */
   void sampleUtilization() {
     if (state.get() != ReplicaState.STARTING) {
-      utilization.sample(slots.running(), slots.maxOngoing(), nanoClock.getAsLong());
+      utilization.sample(slots.running(), gate.max(), nanoClock.getAsLong());
     }
   }
 

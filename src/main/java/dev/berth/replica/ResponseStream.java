@@ -86,8 +86,12 @@ final class ResponseStream implements ResponseWriter {
     this.loop = invocation.loop;
     this.head = head;
     this.limit = Math.max(0, window);
-    this.bufferBytes = // the relay of an upstream has a limit of its own
-        invocation.host.replica.isUpstream ? Integer.MAX_VALUE : loop.limits.streamBufferBytes();
+    if (invocation.host.replica.isUpstream) { // its relay has a limit, and keeps to the length
+      this.bufferBytes = Integer.MAX_VALUE;
+      this.length = CallResponse.declared(head.headers().get("content-length"));
+    } else {
+      this.bufferBytes = loop.limits.streamBufferBytes();
+    }
     this.idleTimeoutNanos = loop.limits.streamIdleTimeoutNanos();
   }
 

@@ -87,7 +87,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   private final RandomGenerator pumpRandom;
   volatile ReplicaSet replicas;
   private volatile RouterSettings settings;
-  volatile UpstreamRules upstreams = UpstreamRules.NONE;
+  volatile ProxyRules proxying = ProxyRules.NONE;
   private final CompletionRate endedRate = new CompletionRate(); // input of Retry-After
   private volatile Runnable wanted = () -> {}; // runs when a request waits without a replica
   final ReachWatch reach;
@@ -170,14 +170,8 @@ public final class DeploymentRouter implements HandleMetricSource {
 
     @Override
     public boolean mayLeave() {
-      List<DeploymentId> fallback = upstreams.fallback();
       ReplicaSet set = replicas;
-      return !fallback.isEmpty()
-          && set.eligible.length > 0
-          && !set.hasSlots()
-          && fallback.stream()
-              .map(routers::find)
-              .anyMatch(next -> next != null && next.available() && next.replicas.hasSlots());
+      return fallbackFor(null) != null && set.eligible.length > 0 && !set.anyFor(null, true);
     }
 
     @Override
@@ -188,12 +182,12 @@ public final class DeploymentRouter implements HandleMetricSource {
     }
   }
 
-  /** Returns the first fallback with slots for a call that has not been there; null for none. */
-  @Nullable DeploymentRouter fallbackFor(RoutedCall call) {
-    for (DeploymentId id : upstreams.fallback()) {
+  /** Returns the first fallback with slots, where the call has not been; null for none. */
+  @Nullable DeploymentRouter fallbackFor(@Nullable RoutedCall call) {
+    for (DeploymentId id : proxying.fallback()) {
       DeploymentRouter next = routers.find(id);
       if (next != null
-          && !call.hasTried(next)
+          && (call == null || !call.wasAt(next))
           && next.available()
           && next.replicas.anyFor(call, true)) {
         return next;
@@ -414,13 +408,13 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   /** Returns the rules of a deployment whose replicas are remote servers. */
-  public UpstreamRules upstreams() {
-    return upstreams;
+  public ProxyRules proxying() {
+    return proxying;
   }
 
   /** Changes those rules live. */
-  public void configure(UpstreamRules next) {
-    upstreams = next;
+  public void configure(ProxyRules next) {
+    proxying = next;
     pumpIfWaiting();
   }
 
@@ -453,7 +447,7 @@ public final class DeploymentRouter implements HandleMetricSource {
       placesChanged();
     }
     lookWhetherReached(now);
-    if (!upstreams.fallback().isEmpty()) {
+    if (!proxying.fallback().isEmpty()) {
       pumpIfWaiting(); // a fallback may have opened
     }
     endedRate.measure(counters.ended.sum(), queue.isEmpty(), now);

@@ -8,35 +8,19 @@ import org.jspecify.annotations.Nullable;
  * latest first. Immutable, because the pump reads them on any thread.
  *
  * @param place a replica, or the router of a deployment
- * @param refused whether a replica certainly did not run the request
+ * @param lasting false for a replica that had no thread; once the request has waited, it may return
+ * @param refused whether a replica certainly did not run the request, and must not receive it again
  */
-record PastAttempts(Object place, AttemptEnd end, boolean refused, @Nullable PastAttempts before) {
+record PastAttempts(Object place, boolean lasting, boolean refused, @Nullable PastAttempts before) {
 
-  /** The end of an attempt. */
-  enum AttemptEnd {
-    /** The replica certainly did not run the request, and does not receive it again. */
-    NOT_RUN,
-    /** The replica had no thread; it may receive the request once that has waited. */
-    OVERLOADED,
-    /** The request left the deployment. */
-    LEFT
+  /** Adds an attempt, in place of a last one that does not last. */
+  static PastAttempts with(Object place, boolean lasting, @Nullable PastAttempts past) {
+    boolean refused = isRefused(past) || lasting && place instanceof RoutedReplica;
+    return new PastAttempts(place, lasting, refused, lastingOf(past));
   }
 
-  static PastAttempts refusedBy(RoutedReplica replica, @Nullable PastAttempts past) {
-    return new PastAttempts(replica, AttemptEnd.NOT_RUN, true, lasting(past));
-  }
-
-  static PastAttempts overloaded(RoutedReplica replica, @Nullable PastAttempts past) {
-    return new PastAttempts(replica, AttemptEnd.OVERLOADED, isRefused(past), lasting(past));
-  }
-
-  static PastAttempts leaving(DeploymentRouter router, @Nullable PastAttempts past) {
-    return new PastAttempts(router, AttemptEnd.LEFT, isRefused(past), lasting(past));
-  }
-
-  /** Returns the attempts without a last one that a replica refused for want of a thread. */
-  static @Nullable PastAttempts lasting(@Nullable PastAttempts past) {
-    return past != null && past.end == AttemptEnd.OVERLOADED ? past.before : past;
+  static @Nullable PastAttempts lastingOf(@Nullable PastAttempts past) {
+    return past == null || past.lasting ? past : past.before;
   }
 
   /** Returns whether a replica certainly did not run the request. */

@@ -423,11 +423,9 @@ public final class RoutedCall extends SlotRequest {
     accepted = false;
     replica = null;
     waitedNanos = UNKNOWN;
-    attempts = PastAttempts.refusedBy(refuser, attempts);
-    if (isPastDeadline()) {
-      end(timeout(), false);
-    } else if (!mayRepeat) {
-      end(notRun(), false);
+    attempts = PastAttempts.with(refuser, true, attempts);
+    if (!mayRepeat || isPastDeadline()) {
+      end(isPastDeadline() ? timeout() : notRun(), false);
     } else if (!leaves()) {
       enqueueAgain();
     }
@@ -435,11 +433,6 @@ public final class RoutedCall extends SlotRequest {
 
   private BerthException notRun() {
     return router.backPressure("no replica ran it");
-  }
-
-  /** Returns whether the call is at a deployment, or was. */
-  boolean hasTried(DeploymentRouter place) {
-    return place == router || PastAttempts.contain(attempts, place);
   }
 
   @Override
@@ -450,16 +443,15 @@ public final class RoutedCall extends SlotRequest {
       if (recorder != null) {
         recorder.recordFallback(next.deployment(), PastAttempts.isRefused(attempts));
       }
-      attempts = PastAttempts.leaving(router, attempts);
+      attempts = PastAttempts.with(router, true, attempts);
       waitedNanos = UNKNOWN;
       moveTo(next);
-      return true;
-    }
-    if (isRefusedByAll()) {
+    } else if (isRefusedByAll()) {
       end(notRun(), false);
-      return true;
+    } else {
+      return false;
     }
-    return false;
+    return true;
   }
 
   private boolean isRefusedByAll() {
@@ -468,22 +460,29 @@ public final class RoutedCall extends SlotRequest {
 
   /** Returns the deployment to move to; null while a replica here is open to the call. */
   private @Nullable DeploymentRouter fallback() {
-    if (attempts == null && router.upstreams.fallback().isEmpty()
-        || selection != null
-        || only != null
-        || owner.isSpare()) {
+    if (staysHere()) {
       return null;
     }
     ReplicaSet set = router.replicas;
-    boolean closed =
-        !set.anyFor(this, true) && (PastAttempts.isRefused(attempts) || set.anyFor(this, false));
-    return closed ? PastAttempts.next(this, attempts) : null;
+    boolean closed = PastAttempts.isRefused(attempts) || set.anyFor(this, false);
+    return closed && !set.anyFor(this, true) ? PastAttempts.next(this, attempts) : null;
+  }
+
+  private boolean staysHere() {
+    return attempts == null && router.proxying.fallback().isEmpty()
+        || selection != null
+        || only != null
+        || owner.isSpare();
+  }
+
+  /** Returns whether the call is at a deployment, or was. */
+  boolean wasAt(DeploymentRouter place) {
+    return place == router || PastAttempts.contain(attempts, place);
   }
 
   @Override
   void onNoReplica() {
-    boolean mayMove = attempts != null || !router.upstreams.fallback().isEmpty();
-    if (!mayMove || only != null || !router.available()) {
+    if (staysHere() || !router.available()) {
       super.onNoReplica();
     } else if (!leaves()) {
       enqueueAgain(); // a replica opened meanwhile
@@ -728,7 +727,7 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   public boolean picky() {
-    return only != null || attempts != null && attempts.end() == PastAttempts.AttemptEnd.NOT_RUN;
+    return only != null || attempts != null && attempts.place() instanceof RoutedReplica;
   }
 
   @Override

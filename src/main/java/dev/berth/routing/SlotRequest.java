@@ -303,7 +303,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
   }
 
   private void await() {
-    attempts = PastAttempts.lasting(attempts); // else this waiter could block those behind it
+    attempts = PastAttempts.lastingOf(attempts); // else this waiter could block those behind it
     loop.ring().schedule(this, queueDeadlineNanos);
     waiter = router.queue.join(this, sequence);
     router.queue.arrange();
@@ -488,9 +488,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     }
     router.counters.retries.increment();
     replica = null;
-    if (refuser != null) {
-      attempts = PastAttempts.overloaded(refuser, attempts);
-    }
+    attempts = PastAttempts.with(java.util.Objects.requireNonNull(refuser), false, attempts);
     if (overloads++ == MAX_OVERLOADS || !takeAtOnce()) {
       end(router.backPressure("no thread for its handler"), false);
     }

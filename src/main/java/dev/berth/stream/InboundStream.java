@@ -71,7 +71,7 @@ public final class InboundStream implements ReadStream<Buffer> {
   /**
    * Creates the stream of a response.
    *
-   * @param length bytes of the whole body; -1 when unknown
+   * @param length bytes of the whole body; negative as in {@code CallResponse.follows}
    */
   public InboundStream(StreamWindow window, long length, InboundStreamOwner owner) {
     this(0, window, length, owner);
@@ -136,9 +136,17 @@ public final class InboundStream implements ReadStream<Buffer> {
     }
   }
 
-  /** Returns the bytes of the whole body; -1 when unknown. */
+  /** Returns the bytes of the whole body in memory; negative when unknown. */
   public long length() {
     return length;
+  }
+
+  /**
+   * Returns the length that the head of the response may state; -1 when unknown. It may exceed the
+   * memory of the instance.
+   */
+  public long declaredLength() {
+    return length < -1 ? -2 - length : length;
   }
 
   /** Returns whether the chunk in the handler is the last one. */

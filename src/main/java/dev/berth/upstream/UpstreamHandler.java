@@ -44,6 +44,10 @@ public final class UpstreamHandler implements AsyncHandler {
     if (upgrade != null && !upgrade.equalsIgnoreCase("h2c")) {
       return refuse(501, "upgrade: " + upgrade + " (expected: no upgrade of the protocol)");
     }
+    if (request.method().equalsIgnoreCase("TRACE")
+        || request.method().equalsIgnoreCase("CONNECT")) {
+      return refuse(405, "method: " + request.method() + " (expected: neither TRACE nor CONNECT)");
+    }
     if (RelayHeaders.hasDotSegment(request.path())) {
       return refuse(400, "path: with a dot segment (expected: a normalized path)");
     }

@@ -23,9 +23,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request at its upstream. It settles, and so frees its slot, when the exchange is over: the
- * response was read to its end, the upstream closed after a cancel, or {@code orphan_s} passed
- * since a reset. Confined to the replica's loop.
+ * A request at its upstream. Its end frees the slot: the response was read to the end, the upstream
+ * closed after a cancel, or {@code orphan_s} passed after a reset. Confined to the replica's loop.
  *
  * <p>A response that arrives within one turn of the loop is returned whole. The head of any other
  * is returned at the end of that turn, and its parts pass as they arrive. At most {@code
@@ -69,6 +68,8 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private long unsent; // charge of the parts of the response that the client has not accepted
   private boolean paused;
   private boolean unusable; // the rest of the response
+  private boolean abandoned; // after orphan_s
+  private Runnable stopTimer = () -> {};
 
   UpstreamRelay(
       RequestContext context,
@@ -215,7 +216,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   /** Returns the head of a response whose end has not arrived with it. */
   private void onTurnEnd() {
     if (state == RelayState.REFUSED && !responseEnded) {
-      exchange().cancel(settings.graceNanos()); // no more of its body
+      exchange().cancel(settings.graceNanos()); // the rest is not needed
     } else if (state == RelayState.WAITING && !context.cancelled()) {
       answerProduced();
     }
@@ -273,7 +274,14 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     } else {
       paused = false;
       exchange().resume(); // reads to the end, which frees the upstream
+      stopTimer = ports.timer().start(settings.orphanNanos(), this::abandon);
     }
+  }
+
+  /** Ends a cancelled exchange whose response does not end. */
+  private void abandon() {
+    abandoned = true;
+    exchange().cancel(settings.graceNanos());
   }
 
   @Override
@@ -293,7 +301,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
 
   @Override
   public void onCancelled(boolean confirmed) {
-    if (state == RelayState.REFUSED || (confirmed && settings.stopsOnClose())) {
+    if (state == RelayState.REFUSED || abandoned || (confirmed && settings.stopsOnClose())) {
       settle();
     } else {
       ports.timer().start(settings.orphanNanos(), this::settle);
@@ -312,6 +320,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   }
 
   private void settle() {
+    stopTimer.run();
     RuntimeException result = failure == null ? unknown("the client has left") : failure;
     answer.tryFail(result);
     produced.tryFail(result);

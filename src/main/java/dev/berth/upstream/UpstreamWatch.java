@@ -30,6 +30,7 @@ final class UpstreamWatch {
   private UpstreamSettings settings;
   private Runnable stopTimer = () -> {};
   private boolean closed;
+  private boolean stopped;
   private long probeAt; // while closed, on the nano clock
   private int failures; // in a row
   private int round; // of the pending timer or probe
@@ -51,6 +52,7 @@ final class UpstreamWatch {
   }
 
   void stop() {
+    stopped = true;
     round++;
     stopTimer.run();
   }
@@ -78,7 +80,7 @@ final class UpstreamWatch {
 
   private void close(String reason, long nanos) {
     long at = ports.nanoClock().getAsLong() + nanos;
-    if (!closed || at - probeAt > 0) {
+    if (!stopped && (!closed || at - probeAt > 0)) {
       closed = true;
       probeAt = at;
       gate.close(reason);

@@ -53,11 +53,11 @@ final class Architecture {
           controller: api protocol view config metrics
           code: api protocol config replica controller
           desired: api net protocol view config controller code
-          upstream: api
+          upstream: api net protocol config
           cluster: api net stream protocol view config metrics admin code desired
           admin: api net protocol view config metrics
           node: api net stream protocol view config metrics ingress routing replica controller code \
-            desired cluster admin
+            desired cluster admin upstream
           testkit: api stream protocol view config metrics routing replica controller code cluster node
           cli: node code config net protocol view
           """);
@@ -212,7 +212,8 @@ final class Architecture {
             "dev.berth.admin..",
             "dev.berth.ingress..",
             "dev.berth.cli..",
-            "dev.berth.cluster..")
+            "dev.berth.cluster..",
+            "dev.berth.upstream.client..")
         .should()
         .dependOnClassesThat(
             namedAnyOf("io.vertx.core.Vertx", "io.vertx.core.internal.VertxInternal")

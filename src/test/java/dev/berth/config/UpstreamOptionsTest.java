@@ -120,7 +120,7 @@ class UpstreamOptionsTest {
     Settings all = effective(deployment("d", entry, ", cancel_grace_s: 0.5"));
     Settings upstream = UpstreamOptions.byKey(all).get("https://h#big");
 
-    Map<String, @Nullable Object> config = UpstreamOptions.userConfig(all, upstream);
+    Map<String, @Nullable Object> config = DeploymentConfig.upstreamConfig(all, upstream);
 
     assertThat(config)
         .containsEntry("cancel_grace_s", 0.5)
@@ -132,7 +132,7 @@ class UpstreamOptionsTest {
     assertThat(read.get(UpstreamOptions.NOT_RUN)).containsExactly(429);
     assertThat(read.get(UpstreamOptions.TLS).get(UpstreamOptions.SERVER_NAME)).isEqualTo("n");
     Settings timed = effective(deployment("d", entry, ", request_timeout_s: 9"));
-    assertThat(UpstreamOptions.userConfig(timed, upstream).get("orphan_s")).hasToString("9");
+    assertThat(DeploymentConfig.upstreamConfig(timed, upstream).get("orphan_s")).hasToString("9");
   }
 
   @Test

@@ -205,7 +205,7 @@ class UpstreamReconcilerTest {
   }
 
   @Test
-  void laterControllerWaitsForAReplicaOfAnApplicationThatNobodyDeclares() {
+  void laterControllerWaitsForAReplicaOfAnUndeclaredApplication() {
     it.serve("app", of(MODELS, "1", "a"));
     it.restart();
     it.tellInventory();
@@ -308,6 +308,23 @@ class UpstreamReconcilerTest {
     it.finish();
     it.serve("app", handlers);
     hosts(" runs ", " runs ");
+  }
+
+  /** A file may name the version of the code, alike for handlers and upstreams. */
+  @Test
+  void upstreamIsNeverReconfiguredToHandlersOfTheSameCode() {
+    it.serve("app", of(MODELS, "1", "a"));
+    it.declare(
+        "app",
+        new DeploymentTarget(
+            MODELS,
+            "b1",
+            new DeploymentVersion("proxy", "2"),
+            DeploymentConfig.withReplicas(DeploymentConfig.of("models"), 1)));
+
+    hosts("a runs 1", " starts 2");
+    it.finish();
+    hosts(" runs 2");
   }
 
   @Test

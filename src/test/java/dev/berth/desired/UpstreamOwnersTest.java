@@ -49,6 +49,15 @@ class UpstreamOwnersTest extends ServeControlRig {
   }
 
   @Test
+  void scaleOfUpstreamsIsRefused() {
+    start(application("a", "http://h:1"));
+
+    assertThat(refused(CommandRejectionReason.PRECONDITION, commands().scale("a", "d", 2)))
+        .hasMessage(
+            "target_num_replicas: of upstreams of a#d (expected: a change of berth.upstreams)");
+  }
+
+  @Test
   void upstreamOfApplicationThatTheDeployReplacesIsFree() {
     start(application("a", "http://h:1"));
     String moved = application("a", "http://h:2") + "," + application("b", "http://h:1");

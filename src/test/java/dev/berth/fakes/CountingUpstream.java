@@ -5,7 +5,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -63,6 +63,7 @@ public final class CountingUpstream implements AutoCloseable {
 
   private volatile ServerSocket server;
   private volatile String behaviour = "";
+  private Socket reserved = new Socket(); // holds the port while stopped, so that no other gets it
   private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
   private final AtomicInteger ongoing = new AtomicInteger();
   private final AtomicInteger highest = new AtomicInteger();
@@ -166,6 +167,29 @@ public final class CountingUpstream implements AutoCloseable {
 
   /** Refuses connections and resets the open ones, until {@link #restart}. */
   public void stop() throws IOException {
+    int port = port();
+    endConnections();
+    reserve(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+  }
+
+  /** Binds the port as soon as the thread that accepted has left it. */
+  private void reserve(InetSocketAddress address) throws IOException {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
+    while (!reserved.isBound()) {
+      try {
+        reserved.setReuseAddress(true);
+        reserved.bind(address);
+      } catch (BindException occupied) {
+        if (System.nanoTime() - deadline > 0) {
+          throw occupied;
+        }
+        reserved = new Socket();
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+      }
+    }
+  }
+
+  private void endConnections() throws IOException {
     server.close();
     for (Socket socket : sockets) {
       reset(socket);
@@ -174,12 +198,15 @@ public final class CountingUpstream implements AutoCloseable {
 
   /** Listens again on the same port. */
   public void restart() throws IOException {
-    server = listen(server.getLocalPort());
+    reserved.close();
+    reserved = new Socket();
+    server = listen(port());
   }
 
   @Override
   public void close() throws IOException {
-    stop();
+    endConnections();
+    reserved.close();
   }
 
   private static void reset(Socket socket) {
@@ -508,15 +535,6 @@ public final class CountingUpstream implements AutoCloseable {
           socket.setSoTimeout(0);
         }
       }
-    }
-  }
-
-  /** Returns an origin at which nothing listens. */
-  public static String deadUrl() {
-    try (ServerSocket closed = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return "http://127.0.0.1:" + closed.getLocalPort();
-    } catch (IOException failed) {
-      throw new UncheckedIOException(failed);
     }
   }
 }

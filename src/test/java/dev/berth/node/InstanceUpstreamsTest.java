@@ -226,7 +226,7 @@ class InstanceUpstreamsTest {
   }
 
   @Test
-  void refusedChangeIsAppliedAgainAndTheOldSettingsTooWhenTheyReturn() {
+  void oldSettingsThatReturnAfterARefusedChangeAreAppliedAgain() {
     DeploymentTarget first = target(3, 8000);
     running(first);
     fails = true;

@@ -161,7 +161,7 @@ class UpstreamReplicaTest {
 
   @ParameterizedTest(name = "succeeds {0}")
   @ValueSource(booleans = {true, false})
-  void headThatArrivesAfterTheCancelHoldsTheSlotUntilTheExchangeIsOver(boolean succeeds) {
+  void headAfterTheCancelHoldsTheSlotUntilTheExchangeIsOver(boolean succeeds) {
     Replica replica = begin(1);
     rig.sendHeld(call(replica));
     rig.cancel(replica, ID);
@@ -184,7 +184,7 @@ class UpstreamReplicaTest {
   }
 
   @Test
-  void exchangeThatIsOverBeforeItsHeadIsReadEndsACancelledRequestAtOnce() {
+  void exchangeThatIsOverEndsACancelledRequestAtOnce() {
     Replica replica = begin(1);
     rig.sendHeld(call(replica));
     rig.cancel(replica, ID);
@@ -351,7 +351,7 @@ class UpstreamReplicaTest {
 
   @Tag("concurrency")
   @Test
-  void ledgerEndsWithTheStateOfTheLastCallOfThreadsThatCloseOpenAndConfigure() {
+  void ledgerEndsWithTheLastStateThatAnyThreadSets() {
     Replica replica = begin(1);
     int[] max = {1};
     Contest.run(

@@ -3,7 +3,7 @@ package dev.berth.routing;
 import static dev.berth.fakes.Explained.step;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.api.BerthException;
+import dev.berth.api.BerthException.BackPressure;
 import dev.berth.api.BroadcastAnswer;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaSelection;
@@ -17,8 +17,6 @@ import dev.berth.view.RequestExplanation.RequestStep.RequestStepKind;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,24 +26,25 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FallbackTest {
   private static final DeploymentId OTHER = new DeploymentId("app", "other");
   private static final DeploymentId THIRD = new DeploymentId("app", "third");
+  private static final DeploymentId LAST = new DeploymentId("app", "last");
 
   private final RoutingWorld world = new RoutingWorld();
   private final RoutingWorld.Replica own = world.local("own", 1);
   private final RoutingWorld.Replica other = world.local(OTHER, "other", 1);
   private final RoutingWorld.Replica third = world.local(THIRD, "third", 1);
+  private final RoutingWorld.Replica last = world.published(world.local(LAST, "last", 1));
 
   FallbackTest() {
-    Stream.of(OTHER, THIRD).forEach(id -> world.routers.router(id, world.router.settings()));
-    world.publish();
-    fallback(world.router, OTHER);
-  }
-
-  private static void fallback(DeploymentRouter of, DeploymentId... to) {
-    of.configure(new UpstreamRules(true, List.of(to), 0));
+    world.publish(); // to the routers that the first one created
+    fallback(RoutingWorld.DEPLOYMENT, OTHER);
   }
 
   private DeploymentRouter router(DeploymentId of) {
-    return Objects.requireNonNull(world.routers.find(of));
+    return world.routers.router(of, world.router.settings());
+  }
+
+  private void fallback(DeploymentId of, DeploymentId... to) {
+    router(of).configure(new ProxyRules(true, List.of(to), 0));
   }
 
   @AfterEach
@@ -57,184 +56,109 @@ class FallbackTest {
     return world.settled(world.handle().call(Request.get(path)));
   }
 
-  private void close(RoutingWorld.Replica replica) {
-    world.run(() -> replica.ledger.setMaxOngoing(0));
+  private FakeCaller start(FakeCaller caller) {
+    long now = world.clock.getAsLong();
+    RoutedCall.start(world.router, world.routers.loop(0), Request.get("/"), caller, now);
+    return world.settled(caller);
   }
 
-  private void open(RoutingWorld.Replica replica) {
-    world.run(() -> replica.ledger.setMaxOngoing(1));
-  }
-
-  private static List<String> paths(RoutingWorld.Replica at) {
-    return at.running.stream().map(call -> call.request().path()).toList();
+  private void slots(RoutingWorld.Replica replica, int slots) {
+    world.run(() -> replica.ledger.setMaxOngoing(slots));
   }
 
   private static void assertServedBy(RoutingWorld.Replica replica, Future<Response> response) {
     replica.finish();
-    assertThat(((Response.Body.Whole) response.result().body()).bytes())
-        .hasToString(replica.info.replicaId());
+    Response.Body.Whole body = (Response.Body.Whole) response.result().body();
+    assertThat(body.bytes()).hasToString(replica.info.replicaId());
   }
 
   @Test
-  void requestToAClosedDeploymentGoesToItsFallback() {
-    close(own);
-    Future<Response> response = call("/");
-    assertThat(world.router.counters.fallbacks.sum()).isOne();
-    assertThat(router(OTHER).counters.calls.sum()).isOne();
-    assertServedBy(other, response);
-  }
-
-  @Test
-  void requestWaitsInTheQueueOfTheFallback() {
-    close(own);
+  void requestsToAClosedDeploymentWaitAtItsFallback() {
+    slots(own, 0);
     Future<Response> first = call("/first");
     Future<Response> second = call("/second");
     assertThat(world.router.queued()).isZero();
     assertThat(router(OTHER).queued()).isOne();
+    assertThat(world.router.counters.fallbacks.sum()).isEqualTo(2);
     assertServedBy(other, first);
     assertServedBy(other, second);
   }
 
   @Test
   void closedDeploymentWithoutFallbackLetsRequestsWait() {
-    fallback(world.router);
-    close(own);
+    fallback(RoutingWorld.DEPLOYMENT);
+    slots(own, 0);
     Future<Response> response = call("/");
-    assertThat(world.router.queued()).isOne();
-    open(own);
+    slots(own, 1);
     assertServedBy(own, response);
-    call("/late");
-    close(own);
-    own.finish();
-    Future<Response> late = call("/waits");
-    world.pass(Duration.ofSeconds(61));
-    assertThat(late.cause()).hasMessageContaining("queue_timeout_s");
   }
 
   @Test
   void waitersLeaveInOrderWhenTheLastReplicaCloses() {
     RoutingWorld.Replica more = world.published(world.local("more", 1));
-    call("/a");
-    call("/b");
-    List.of("/1", "/2", "/3").forEach(this::call);
-    close(own);
+    List<String> waiting = List.of("/1", "/2", "/3");
+    List.of("/a", "/b").forEach(this::call);
+    waiting.forEach(this::call);
+    slots(own, 0);
     assertThat(world.router.queued()).as("one replica is open").isEqualTo(3);
-    close(more);
+    slots(more, 0);
     assertThat(world.router.queued()).isZero();
     own.finish();
     more.finish();
-    for (String path : List.of("/1", "/2", "/3")) {
-      assertThat(paths(other)).containsExactly(path);
+    for (String path : waiting) {
+      assertThat(other.running.get(0).request().path()).isEqualTo(path);
       other.finish();
     }
   }
 
   @Test
   void chooseStaysAndHoldsUpNoCallBehindIt() {
-    close(own);
+    call("/runs");
     Future<ReplicaSelection> chosen = world.settled(world.handle().choose());
-    Future<Response> atArrival = call("/arrives");
-    open(own);
+    Future<Response> waiting = call("/waits");
+    slots(own, 0);
+    assertServedBy(other, waiting);
+    own.finish();
+    slots(own, 1);
     chosen.result().close();
     world.run();
-    own.ledger.tryAcquire();
-    Future<ReplicaSelection> again = world.settled(world.handle().choose());
-    Future<Response> waiting = call("/waits");
-    close(own);
-    assertThat(world.router.queued()).as("the choose").isOne();
-    assertServedBy(other, atArrival);
-    assertServedBy(other, waiting);
-    own.ledger.complete();
-    open(own);
-    again.result().close();
-    world.run();
-  }
-
-  @Test
-  void requestThatNoReplicaRanGoesToTheFallbackOnce() {
-    Future<Response> response = call("/");
-    own.notRun();
-    other.notRun();
-    assertThat(response.cause()).isInstanceOf(BerthException.BackPressure.class);
-    assertThat(own.executions + other.executions).isEqualTo(2);
-  }
-
-  @Test
-  void requestPrefersAnUntriedReplicaToTheFallback() {
-    call("/");
-    RoutingWorld.Replica more = world.published(world.local("more", 1));
-    Future<Response> busy = call("/busy");
-    own.notRun();
-    assertThat(other.executions).isZero();
-    assertServedBy(more, busy);
-    assertThat(paths(more)).containsExactly("/");
-    close(more);
-    more.notRun();
-    assertThat(paths(other)).containsExactly("/");
-    other.finish();
   }
 
   @Test
   void requestLeavesWhenItsLastUntriedReplicaCloses() {
     Future<Response> response = call("/");
     RoutingWorld.Replica more = world.published(world.local("more", 1));
-    Future<Response> busy = call("/busy");
+    call("/busy");
     own.notRun();
-    close(more);
+    assertThat(world.router.queued()).as("one replica is untried").isOne();
+    slots(more, 0);
     assertServedBy(other, response);
-    assertServedBy(more, busy);
+    more.finish();
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void requestWaitsWhileTheFallbackIsClosedToo(boolean otherOpens) {
-    close(own);
-    close(other);
+    slots(own, 0);
+    slots(other, 0);
     Future<Response> response = call("/");
     assertThat(world.router.queued()).isOne();
     RoutingWorld.Replica opens = otherOpens ? other : own;
-    open(opens);
+    slots(opens, 1);
     world.pass(Duration.ofSeconds(1));
     assertServedBy(opens, response);
   }
 
   @Test
-  void fallbacksOfAFallbackComeBeforeTheNext() {
-    DeploymentId last = new DeploymentId("app", "last");
-    RoutingWorld.Replica lastReplica = world.published(world.local(last, "last", 1));
-    fallback(world.router, OTHER, last);
-    fallback(router(OTHER), THIRD);
+  void fallbacksOfAFallbackComeBeforeTheNextAndNoneTwice() {
+    fallback(RoutingWorld.DEPLOYMENT, new DeploymentId("app", "missing"), OTHER, LAST);
+    fallback(OTHER, THIRD, RoutingWorld.DEPLOYMENT); // a cycle
     Future<Response> response = call("/");
-    own.notRun();
-    other.notRun();
-    third.notRun();
-    assertServedBy(lastReplica, response);
-    assertThat(world.router.counters.fallbacks.sum()).isOne();
-    assertThat(router(THIRD).counters.fallbacks.sum()).isOne();
-  }
-
-  @Test
-  void cycleOfFallbacksEnds() {
-    fallback(router(OTHER), RoutingWorld.DEPLOYMENT);
-    Future<Response> response = call("/");
-    own.notRun();
-    other.notRun();
-    assertThat(response.cause()).isInstanceOf(BerthException.BackPressure.class);
-    close(own);
-    close(other);
-    Future<Response> waits = call("/");
-    open(other);
-    world.pass(Duration.ofSeconds(1));
-    assertServedBy(other, waits);
-  }
-
-  @Test
-  void missingAndUnavailableFallbacksArePassedOver() {
-    fallback(world.router, new DeploymentId("app", "missing"), OTHER, THIRD);
-    world.routers.forget(OTHER);
-    close(own);
-    Future<Response> response = call("/");
-    assertServedBy(third, response);
+    for (RoutingWorld.Replica each : List.of(own, other, third, last)) {
+      assertThat(response.isComplete()).isFalse();
+      each.notRun();
+    }
+    assertThat(response.cause()).isInstanceOf(BackPressure.class);
   }
 
   @Test
@@ -242,17 +166,13 @@ class FallbackTest {
     world.withdraw(own);
     Future<Response> response = call("/");
     assertThat(world.router.queued()).isOne();
-    RoutingWorld.Replica started = world.published(world.local("started", 1));
-    world.run();
-    assertServedBy(started, response);
+    assertServedBy(world.settled(world.published(world.local("started", 1))), response);
   }
 
   @Test
   void fallbackReceivesTheIdAndTheDeadlineOfTheRequest() {
-    long now = world.clock.getAsLong();
-    FakeCaller caller = new FakeCaller("its-id", now, now + Duration.ofSeconds(2).toNanos());
-    RoutedCall.start(world.router, world.routers.loop(0), Request.get("/"), caller, now);
-    world.run();
+    long deadline = world.clock.getAsLong() + Duration.ofSeconds(2).toNanos();
+    FakeCaller caller = start(new FakeCaller("its-id", world.clock.getAsLong(), deadline));
     world.pass(Duration.ofMillis(500));
     own.notRun();
     BusMessage.CallRequest sent = other.running.get(0);
@@ -264,14 +184,10 @@ class FallbackTest {
   }
 
   @Test
-  void fallbackServesARequestThatLeftTheQueueBeyondItsQueueTimeout() {
+  void queueTimeoutEndsWhenTheRequestLeavesTheQueue() {
     call("/first");
-    FakeCaller caller = new FakeCaller("id", world.clock.getAsLong(), Long.MAX_VALUE);
-    RoutedCall.start(
-        world.router, world.routers.loop(0), Request.get("/"), caller, world.clock.getAsLong());
-    world.run();
-    close(own);
-    assertThat(paths(other)).hasSize(1);
+    FakeCaller caller = start(new FakeCaller());
+    slots(own, 0);
     world.pass(Duration.ofSeconds(61));
     assertThat(world.sent(BusMessage.RecallCall.class)).isEmpty();
     other.finish();
@@ -281,9 +197,8 @@ class FallbackTest {
 
   @Test
   void broadcastAndSpareCallsStay() {
-    close(own);
-    Future<List<BroadcastAnswer>> answers =
-        world.settled(world.handle().broadcast(Request.get("/all")));
+    slots(own, 0);
+    Future<List<BroadcastAnswer>> answers = world.handle().broadcast(Request.get("/all"));
     FakeCaller spare =
         new FakeCaller() {
           @Override
@@ -291,11 +206,9 @@ class FallbackTest {
             return true;
           }
         };
-    RoutedCall.start(world.router, world.routers.loop(0), Request.get("/"), spare, 0);
-    world.run();
-    assertThat(spare.failure).isInstanceOf(BerthException.BackPressure.class);
+    assertThat(start(spare).failure).isInstanceOf(BackPressure.class);
     assertThat(other.executions).isZero();
-    open(own);
+    slots(own, 1);
     own.finish();
     assertThat(answers.isComplete()).isTrue();
   }
@@ -307,13 +220,12 @@ class FallbackTest {
     world.settled(world.handle().within(parent).call(Request.get("/")));
     own.notRun();
     other.finish();
-    close(own);
+    slots(own, 0);
     world.settled(world.handle().within(parent).call(Request.get("/")));
     other.finish();
     assertThat(world.explained)
         .extracting(record -> step(record, RequestStepKind.FELL_BACK).detail())
         .containsExactly("other: no replica ran it", "other: all replicas are closed");
-    assertThat(world.explained)
-        .allSatisfy(record -> assertThat(record.replicaId()).isEqualTo("other"));
+    assertThat(step(world.explained.get(0), RequestStepKind.REFUSED).detail()).isEqualTo("NOT_RUN");
   }
 }

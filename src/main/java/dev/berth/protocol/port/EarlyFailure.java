@@ -5,8 +5,8 @@ import dev.berth.api.BerthException;
 /** A request that can fail for its caller before its handler settles. Confined to its loop. */
 public interface EarlyFailure {
   /**
-   * Sends a failure to the caller and cancels the request, unless it is over. The slot stays
-   * occupied until the handler settles.
+   * Sends a failure to the caller and cancels the request, without effect after its end. The slot
+   * stays occupied until the handler settles.
    */
   void breakOff(BerthException.Kind kind, String message);
 }

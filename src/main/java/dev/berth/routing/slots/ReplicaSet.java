@@ -147,22 +147,19 @@ public final class ReplicaSet {
   }
 
   /**
-   * Returns whether the request accepts a replica.
+   * Returns whether a replica is routable, and a request accepts it.
    *
+   * @param request null for any
    * @param open whether only replicas with slots count, free or in use
    */
-  public boolean anyFor(WaiterOwner request, boolean open) {
+  public boolean anyFor(@Nullable WaiterOwner request, boolean open) {
     for (RoutedReplica each : all) {
-      if (request.accepts(each) && (!open || each.maxOngoing() > 0)) {
+      boolean accepted = request == null ? each.routable() : request.accepts(each);
+      if (accepted && (!open || each.maxOngoing() > 0)) {
         return true;
       }
     }
     return false;
-  }
-
-  /** Returns whether a routable replica has slots, free or in use. */
-  public boolean hasSlots() {
-    return Stream.of(all).anyMatch(each -> each.routable() && each.maxOngoing() > 0);
   }
 
   /** Returns whether a routable replica is on an instance that is not suspected. */

@@ -5,6 +5,7 @@ import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -20,11 +21,34 @@ import org.jspecify.annotations.Nullable;
  */
 public record AddressPolicy(
     boolean loopbackOnly, Set<Integer> ownPorts, Set<InetAddress> ownAddresses) {
-  private static final String IPV4_LINK_LOCAL = "a9fe"; // 169.254/16, with 169.254.169.254
+  /** Kinds of refused addresses, by their first hexadecimal digits. */
+  private static final Map<String, String> REFUSED_V4 =
+      Map.of(
+          "00", "unspecified",
+          "a9fe", "link-local", // with 169.254.169.254
+          "646464c8", "a metadata address", // 100.100.100.200
+          "a83f8110", "a metadata address", // 168.63.129.16
+          "e", "multicast",
+          "ffffffff", "multicast");
 
-  /** Addresses in hexadecimal digits at which clouds serve credentials. */
-  private static final Set<String> METADATA =
-      Set.of("646464c8", "a83f8110", "fd000ec2000000000000000000000254");
+  private static final Map<String, String> REFUSED_V6 =
+      Map.of(
+          "0".repeat(32),
+          "unspecified",
+          "fe8",
+          "link-local",
+          "fe9",
+          "link-local",
+          "fea",
+          "link-local",
+          "feb",
+          "link-local",
+          "fd000ec2000000000000000000000254",
+          "a metadata address",
+          "ff",
+          "multicast");
+
+  private static final String LOOPBACK_V6 = "0".repeat(31) + "1";
 
   /** Prefixes of IPv6 addresses that contain an IPv4 address, and its offset in digits. */
   private static final List<EmbeddedForm> EMBEDDED =
@@ -63,8 +87,7 @@ public record AddressPolicy(
     if (kind != null) {
       return "address %s: %s (expected: an upstream)".formatted(address.getHostAddress(), kind);
     }
-    boolean local = forms(digits).anyMatch(AddressPolicy::isLoopback);
-    if (ownPorts.contains(port) && (local || isOwn(digits))) {
+    if (ownPorts.contains(port) && forms(digits).anyMatch(this::isOwn)) {
       return "port %d: one of this instance's own (expected: an upstream)".formatted(port);
     }
     return loopbackOnly && !address.isLoopbackAddress()
@@ -76,26 +99,14 @@ public record AddressPolicy(
   /** Returns the kind of a refused address; null if it is permitted. */
   private static @Nullable String kind(String digits) {
     return forms(digits)
-        .map(AddressPolicy::kindOf)
-        .filter(found -> found != null)
+        .flatMap(
+            form ->
+                (form.length() == 8 ? REFUSED_V4 : REFUSED_V6)
+                    .entrySet().stream()
+                        .filter(refused -> form.startsWith(refused.getKey()))
+                        .map(Map.Entry::getValue))
         .findFirst()
         .orElse(null);
-  }
-
-  private static @Nullable String kindOf(String digits) {
-    boolean v4 = digits.length() == 8;
-    if (METADATA.contains(digits)) {
-      return "a metadata address";
-    }
-    if (v4 ? digits.startsWith("00") : digits.chars().allMatch(each -> each == '0')) {
-      return "unspecified";
-    }
-    int high = Integer.parseInt(digits.substring(0, 3), 16);
-    if (v4 ? digits.startsWith(IPV4_LINK_LOCAL) : high >= 0xfe8 && high <= 0xfeb) {
-      return "link-local";
-    }
-    boolean multicast = v4 ? high >= 0xe00 && high < 0xf00 : high >= 0xff0;
-    return multicast || digits.equals("ffffffff") ? "multicast" : null;
   }
 
   /** Returns an address and the IPv4 address in it. */
@@ -111,17 +122,10 @@ public record AddressPolicy(
             .map(form -> digits.substring(form.offset, form.offset + 8)));
   }
 
-  private static boolean isLoopback(String digits) {
-    return digits.length() == 8
-        ? digits.startsWith("7f")
-        : digits.equals("00000000000000000000000000000001");
-  }
-
-  private boolean isOwn(String digits) {
-    return forms(digits)
-        .anyMatch(
-            form ->
-                ownAddresses.stream()
-                    .anyMatch(own -> HexFormat.of().formatHex(own.getAddress()).equals(form)));
+  private boolean isOwn(String form) {
+    boolean loopback = form.startsWith("7f") ? form.length() == 8 : form.equals(LOOPBACK_V6);
+    return loopback
+        || ownAddresses.stream()
+            .anyMatch(own -> HexFormat.of().formatHex(own.getAddress()).equals(form));
   }
 }

@@ -3,7 +3,6 @@ package dev.berth.upstream.client;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
@@ -12,13 +11,12 @@ import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.spi.transport.Transport;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Opens connections. Each connect resolves the name, checks each address and connects to the first
- * permitted one that accepts. Confined to the event loop.
+ * Opens connections. Each connect resolves the name, and uses the first address that the policy
+ * permits. Confined to the event loop.
  */
 final class ConnectionOpener {
 
@@ -44,10 +42,9 @@ final class ConnectionOpener {
     UpstreamTarget target = connection.target;
     String path = target.socketPath();
     if (path != null) {
-      connect(
-          connection,
-          List.of(transport.convert(io.vertx.core.net.SocketAddress.domainSocketAddress(path))),
-          0);
+      io.vertx.core.net.SocketAddress unix =
+          io.vertx.core.net.SocketAddress.domainSocketAddress(path);
+      connect(connection, transport.convert(unix));
       return;
     }
     names
@@ -64,84 +61,57 @@ final class ConnectionOpener {
 
   private void connectPermitted(UpstreamConnection connection, List<InetSocketAddress> found) {
     UpstreamTarget target = connection.target;
-    List<SocketAddress> permitted = new ArrayList<>(found.size());
     String refusal = "name: no address";
     for (InetSocketAddress each : found) {
-      String refused = target.addresses().refusal(each.getAddress(), target.port());
-      if (refused == null) {
-        permitted.add(new InetSocketAddress(each.getAddress(), target.port()));
-      } else {
-        refusal = refused;
+      refusal = target.addresses().refusal(each.getAddress(), target.port());
+      if (refusal == null) {
+        connect(connection, new InetSocketAddress(each.getAddress(), target.port()));
+        return;
       }
     }
-    if (permitted.isEmpty()) {
-      fail(connection, refusal);
-    } else {
-      connect(connection, permitted, 0);
-    }
+    fail(connection, refusal);
   }
 
-  private void connect(UpstreamConnection connection, List<SocketAddress> addresses, int index) {
+  private void connect(UpstreamConnection connection, SocketAddress address) {
     if (connection.isClosed()) {
       return;
     }
-    bootstrap(connection.target, addresses.size())
-        .connect(addresses.get(index))
-        .addListener(
-            (ChannelFuture done) -> {
-              if (done.isSuccess()) {
-                onConnected(connection, done.channel());
-              } else if (index + 1 < addresses.size()) {
-                connect(connection, addresses, index + 1);
-              } else {
-                fail(connection, "connect: " + done.cause().getMessage());
-              }
-            });
-  }
-
-  private Bootstrap bootstrap(UpstreamTarget target, int addresses) {
+    UpstreamTarget target = connection.target;
     boolean unix = target.socketPath() != null;
-    long millis = TimeUnit.NANOSECONDS.toMillis(target.timeouts().connectNanos()) / addresses;
     Bootstrap bootstrap =
         new Bootstrap()
             .group(loop.nettyEventLoop())
             .channelFactory(transport.channelFactory(unix))
             .option(ChannelOption.ALLOCATOR, memory)
-            .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) millis)
-            .handler(NO_HANDLER);
+            .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, 0) // the client's own deadline holds
+            .handler(handlers(connection));
     if (!unix) {
       bootstrap.option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.SO_KEEPALIVE, true);
     }
-    return bootstrap;
+    bootstrap
+        .connect(address)
+        .addListener(
+            done -> {
+              if (!done.isSuccess()) {
+                fail(connection, "connect: " + done.cause().getMessage());
+              }
+            });
   }
 
-  private static final ChannelHandler NO_HANDLER =
-      new ChannelInitializer<Channel>() {
-        @Override
-        protected void initChannel(Channel connecting) {} // handlers follow after the connect
-
-        @Override
-        public boolean isSharable() {
-          return true;
+  private ChannelHandler handlers(UpstreamConnection connection) {
+    return new ChannelInitializer<Channel>() {
+      @Override
+      protected void initChannel(Channel channel) {
+        UpstreamTls tls = connection.target.tls();
+        if (tls != null) {
+          channel.pipeline().addLast(tls.handler(memory, connection.target.port()));
         }
-      };
-
-  private void onConnected(UpstreamConnection connection, Channel channel) {
-    if (connection.isClosed()) {
-      channel.close();
-      return;
-    }
-    UpstreamTls tls = connection.target.tls();
-    if (tls != null) {
-      channel.pipeline().addLast(tls.handler(memory, connection.target.port()));
-    }
-    channel.pipeline().addLast(connection);
-    if (tls == null) {
-      loop.dispatch(here -> connection.onOpen());
-    }
+        channel.pipeline().addLast(connection);
+      }
+    };
   }
 
-  private void fail(UpstreamConnection connection, String reason) {
+  private void fail(UpstreamConnection connection, @Nullable String reason) {
     loop.dispatch(here -> connection.fail(reason));
   }
 }

@@ -17,7 +17,9 @@ final class RequestEncoder implements BiConsumer<String, String> {
   private static final byte[] CONTENT_LENGTH = bytes("content-length: ");
   private static final byte[] CHUNKED = bytes("transfer-encoding: chunked\r\n");
   private static final byte[] LAST_CHUNK = bytes("0\r\n\r\n");
-  private static final int CRLF = ('\r' << 8) + '\n';
+  private static final byte[] SPACE = {' '};
+  private static final byte[] COLON = {':', ' '};
+  private static final byte[] CRLF = {'\r', '\n'};
   private static final boolean[] VISIBLE = new boolean[256]; // of a target
   private static final boolean[] TEXT = new boolean[256]; // of a field value
 
@@ -54,7 +56,7 @@ final class RequestEncoder implements BiConsumer<String, String> {
     String method = request.method();
     String target = request.pathAndQuery();
     add(method, MessageFields.TOKEN, "method");
-    add((byte) ' ');
+    add(SPACE);
     add(target, VISIBLE, "target");
     boolean origin = target.startsWith("/") || (target.equals("*") && method.equals("OPTIONS"));
     if (!origin || method.isEmpty() || method.equals("CONNECT")) {
@@ -66,13 +68,11 @@ final class RequestEncoder implements BiConsumer<String, String> {
     if (body > 0 || (body == 0 && expectsBody(method))) {
       add(CONTENT_LENGTH);
       add(bytes(Long.toString(body)));
-      add((byte) '\r');
-      add((byte) '\n');
+      add(CRLF);
     } else if (body < 0) {
       add(CHUNKED);
     }
-    add((byte) '\r');
-    add((byte) '\n');
+    add(CRLF);
     ByteBuf out = memory.directBuffer(length + (whole == null ? 0 : whole.length()));
     out.writeBytes(head, 0, length);
     if (whole != null) {
@@ -96,11 +96,9 @@ final class RequestEncoder implements BiConsumer<String, String> {
       throw new IllegalArgumentException("field name: empty (expected: a token)");
     }
     add(name, MessageFields.TOKEN, "field name");
-    add((byte) ':');
-    add((byte) ' ');
+    add(COLON);
     add(value, TEXT, "field value");
-    add((byte) '\r');
-    add((byte) '\n');
+    add(CRLF);
   }
 
   private static boolean isOwn(String name) {
@@ -132,11 +130,6 @@ final class RequestEncoder implements BiConsumer<String, String> {
     length += bytes.length;
   }
 
-  private void add(byte each) {
-    ensure(1);
-    head[length++] = each;
-  }
-
   private void ensure(int more) {
     if (length + more > head.length) {
       head = Arrays.copyOf(head, Math.max(length + more, 2 * head.length));
@@ -151,11 +144,11 @@ final class RequestEncoder implements BiConsumer<String, String> {
     ByteBuf out = memory.directBuffer(bytes + 16);
     if (chunked) {
       out.writeCharSequence(Integer.toHexString(bytes), StandardCharsets.US_ASCII);
-      out.writeShort(CRLF);
+      out.writeBytes(CRLF);
     }
     out.writeBytes(((BufferInternal) piece).getByteBuf());
     if (chunked) {
-      out.writeShort(CRLF);
+      out.writeBytes(CRLF);
     }
     return out;
   }

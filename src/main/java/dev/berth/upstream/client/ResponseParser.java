@@ -32,6 +32,7 @@ final class ResponseParser {
   private static final int MAX_LENGTH_DIGITS = 18; // of a decimal number in a long
   private static final int MAX_SIZE_DIGITS = 15; // of a hexadecimal one
   private static final long NO_LENGTH = -1;
+  private static final byte[] VERSION = "HTTP/1.".getBytes(StandardCharsets.US_ASCII);
 
   /** Receiver of one response. */
   interface ResponseSink {
@@ -206,7 +207,7 @@ final class ResponseParser {
 
   private void onStatusLine(int end) {
     status = 0;
-    boolean versioned = end >= 12 && startsWith("HTTP/1.") && line[8] == ' ';
+    boolean versioned = end >= 12 && Arrays.equals(line, 0, 7, VERSION, 0, 7) && line[8] == ' ';
     for (int at = 9; versioned && at < 12; at++) {
       status = line[at] >= '0' && line[at] <= '9' ? 10 * status + line[at] - '0' : -1000;
     }
@@ -222,28 +223,12 @@ final class ResponseParser {
     phase = ParsePhase.FIELDS;
   }
 
-  private boolean startsWith(String text) {
-    for (int i = 0; i < text.length(); i++) {
-      if (line[i] != text.charAt(i)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
   private void onField(int end) {
     int colon = nameEnd(end);
-    int from = colon + 1;
-    int to = end;
-    while (from < to && isBlank(line[from])) {
-      from++;
-    }
-    while (to > from && isBlank(line[to - 1])) {
-      to--;
-    }
-    checkValue(from, to);
+    int from = colon + 1 < end && line[colon + 1] == ' ' ? colon + 2 : colon + 1;
+    checkValue(from, end);
     String name = text(0, colon);
-    String value = text(from, to);
+    String value = text(from, end).strip(); // without control characters: of blanks and tabs
     onFraming(name, value);
     if (pairCount == pairs.length) {
       pairs = Arrays.copyOf(pairs, 2 * pairCount);
@@ -271,10 +256,6 @@ final class ResponseParser {
         throw new MalformedResponse("field value: control character");
       }
     }
-  }
-
-  private static boolean isBlank(byte each) {
-    return each == ' ' || each == '\t';
   }
 
   private String text(int from, int to) {
@@ -363,7 +344,7 @@ final class ResponseParser {
       size = 16 * size + digit;
       at++;
     }
-    if (at == 0 || at > MAX_SIZE_DIGITS || (at < end && line[at] != ';' && !isBlank(line[at]))) {
+    if (at == 0 || at > MAX_SIZE_DIGITS || (at < end && " \t;".indexOf(line[at]) < 0)) {
       throw new MalformedResponse("chunk: malformed size");
     }
     left = size;

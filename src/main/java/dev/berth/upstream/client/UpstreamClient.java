@@ -79,10 +79,10 @@ public final class UpstreamClient {
 
   /** Opens a connection, in a later event: the lookup may know the address already. */
   private UpstreamConnection open(boolean probe) {
-    UpstreamConnection made = new UpstreamConnection(this, loop, target, probe);
     boolean full = !probe && connections.size() - idle.size() - probes >= target.maxConnections();
+    UpstreamConnection made = new UpstreamConnection(this, loop, target, probe || full);
     connections.add(made);
-    probes += probe ? 1 : 0;
+    probes += made.probe ? 1 : 0;
     loop.runOnContext(
         here -> {
           if (closed || full) {

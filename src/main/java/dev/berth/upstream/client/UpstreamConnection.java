@@ -12,6 +12,7 @@ import io.netty.handler.ssl.SslCloseCompletionEvent;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import io.vertx.core.Future;
+import io.vertx.core.Handler;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
@@ -37,11 +38,12 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(1500);
 
   final UpstreamTarget target;
-  final boolean probe; // outside the limit of connections, for one exchange
+  final boolean probe; // or refused: outside the limit of connections
   private final UpstreamClient client;
   private final ContextInternal loop;
   private final ResponseParser parser = new ResponseParser(this);
-  private @Nullable ChannelHandlerContext channel; // null until the socket is connected
+  private final Handler<UpstreamExchange> ending = this::endExchange;
+  private @Nullable ChannelHandlerContext channel; // null until the name is resolved
   private @Nullable UpstreamExchange exchange;
   private boolean open;
   private boolean closed;
@@ -86,8 +88,15 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     channel = added;
   }
 
+  @Override
+  public void channelActive(ChannelHandlerContext from) {
+    if (target.tls() == null) {
+      loop.dispatch(here -> onOpen());
+    }
+  }
+
   /** Handles the complete connection, after the TLS handshake. */
-  void onOpen() {
+  private void onOpen() {
     open = true;
     UpstreamExchange waiting = exchange;
     if (waiting != null) {
@@ -101,20 +110,13 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
 
   @Override
   public void userEventTriggered(ChannelHandlerContext from, Object event) {
-    ContextInternal before = loop.beginDispatch();
-    try {
-      if (event instanceof SslHandshakeCompletionEvent done && !closed) {
-        if (done.isSuccess()) {
-          onOpen();
-        } else {
-          fail("TLS: " + done.cause().getMessage());
-        }
-      } else if (event instanceof SslCloseCompletionEvent end && end.isSuccess()) {
-        closeNotified = true;
-        onInputEnd();
-      }
-    } finally {
-      loop.endDispatch(before);
+    if (event instanceof SslHandshakeCompletionEvent done && done.isSuccess()) {
+      loop.dispatch(here -> onOpen());
+    } else if (event instanceof SslHandshakeCompletionEvent failed) {
+      loop.dispatch(here -> fail("TLS: " + failed.cause().getMessage()));
+    } else if (event instanceof SslCloseCompletionEvent end && end.isSuccess()) {
+      closeNotified = true;
+      loop.dispatch(here -> onInputEnd());
     }
   }
 
@@ -208,20 +210,10 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   @Override
   public void channelReadComplete(ChannelHandlerContext from) {
     UpstreamExchange current = exchange;
-    if (current == null || !open) {
-      return;
-    }
-    if (!parser.isDone()) {
-      if (current.isReceiving()) { // a slow head is no progress
-        touch();
-      }
-      return;
-    }
-    ContextInternal before = loop.beginDispatch();
-    try {
-      endExchange(current);
-    } finally {
-      loop.endDispatch(before);
+    if (current != null && open && parser.isDone()) {
+      loop.dispatch(current, ending);
+    } else if (current != null && current.isReceiving()) { // a slow head is no progress
+      touch();
     }
   }
 
@@ -253,23 +245,13 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
       fault = cause;
     }
     if (!(cause instanceof IOException) || cause instanceof SSLException) { // else Netty closes
-      ContextInternal before = loop.beginDispatch();
-      try {
-        fail(Objects.toString(cause.getMessage(), cause.toString()));
-      } finally {
-        loop.endDispatch(before);
-      }
+      loop.dispatch(here -> fail(Objects.toString(cause.getMessage(), cause.toString())));
     }
   }
 
   @Override
   public void channelInactive(ChannelHandlerContext from) {
-    ContextInternal before = loop.beginDispatch();
-    try {
-      onInputEnd();
-    } finally {
-      loop.endDispatch(before);
-    }
+    loop.dispatch(here -> onInputEnd());
   }
 
   private void onInputEnd() {
@@ -279,9 +261,8 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
       return;
     }
     boolean orderly = fault == null && (target.tls() == null || closeNotified);
-    if (parser.isDone() || (orderly && parser.endOfInput())) {
-      endExchange(ended);
-    } else if (ended.isCancelled() && (fault == null || isReset(fault))) {
+    boolean confirmed = ended.isCancelled() && (fault == null || isReset(fault));
+    if (confirmed || parser.isDone() || (orderly && parser.endOfInput())) {
       endExchange(ended);
     } else {
       fail("response: closed by the upstream" + cause());
@@ -308,7 +289,9 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     }
   }
 
-  /** Resets the connection in a later event, unless the exchange is over or cancelled by then. */
+  /**
+   * Resets the connection in a later event, unless the exchange has ended or is cancelled by then.
+   */
   void failLater(String reason) {
     UpstreamExchange failing = exchange;
     loop.runOnContext(

@@ -10,7 +10,7 @@ import io.vertx.core.internal.ContextInternal;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request and its response. Confined to the loop of its client.
+ * A request and its response. Confined to the loop of its client.
  *
  * <pre>
  *   OPENING --connected--> WAITING --head of the response--> RECEIVING --end--> OVER
@@ -161,7 +161,7 @@ public final class UpstreamExchange {
 
   /**
    * Cancels the exchange: shuts the output down, and waits until the upstream closes. {@link
-   * ExchangeListener#onCancelled} follows in a later event, unless the exchange is over.
+   * ExchangeListener#onCancelled} follows in a later event, unless the exchange has ended.
    *
    * @param graceNanos time after which the connection is reset
    */

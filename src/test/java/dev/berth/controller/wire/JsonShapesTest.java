@@ -17,6 +17,7 @@ class JsonShapesTest {
 
   static {
     SHAPES.put(1, "212fc5908ff290d8");
+    SHAPES.put(4, "403c6cd8a1d865be");
   }
 
   @Test

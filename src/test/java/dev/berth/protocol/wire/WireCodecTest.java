@@ -129,9 +129,9 @@ class WireCodecTest {
 
   @ParameterizedTest
   @CsvSource({
-    "0, 99, version: 99 (expected: 16)",
+    "0, 99, version: 99 (expected: 17)",
     "1, 99, type: 99 (expected: 1 to ",
-    "7, 14, reason: 14 (expected: 0 to 13)"
+    "7, 15, reason: 15 (expected: 0 to 14)"
   })
   void whatIsUnknownIsRefusedByNumber(int place, int number, String said) {
     Buffer wire = encoded(new BusMessage.CallRefused(1, Refusal.FULL, LoadReport.NONE));

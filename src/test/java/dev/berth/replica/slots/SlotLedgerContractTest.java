@@ -79,7 +79,7 @@ class SlotLedgerContractTest {
   // --- closed ---
 
   @Test
-  void closedLedgerGrantsNothingAndLetsGoOnWhatIsOngoing() {
+  void closedLedgerGrantsNothingAndEndsOngoingSlots() {
     SlotLedger slots = fresh(3);
     slots.tryAcquire();
     SlotLease used = granted(slots.reserve(attempt(), TTL));

@@ -27,7 +27,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** A client on its loop, and an upstream that the test plays itself, line by line. */
-final class UpstreamRig implements AutoCloseable {
+final class UpstreamRig {
   static final AddressPolicy ANY = new AddressPolicy(false, Set.of(), Set.of());
   static final long GRACE = TimeUnit.MILLISECONDS.toNanos(200);
   static final long LONG = SECONDS.toNanos(20);
@@ -88,6 +88,15 @@ final class UpstreamRig implements AutoCloseable {
     return done.future().toCompletionStage().toCompletableFuture().get(20, SECONDS);
   }
 
+  /** Runs an action on the loop, and waits for its end. */
+  void run(Runnable action) throws Exception {
+    on(
+        () -> {
+          action.run();
+          return null;
+        });
+  }
+
   RecordedExchange get(String path) throws Exception {
     return send("GET", path, 0, "");
   }
@@ -116,8 +125,7 @@ final class UpstreamRig implements AutoCloseable {
     return new RemotePeer(server.accept());
   }
 
-  @Override
-  public void close() throws Exception {
+  void close() throws Exception {
     server.close();
     vertx.close().toCompletionStage().toCompletableFuture().get(20, SECONDS);
   }

@@ -179,10 +179,9 @@ class UpstreamTlsIT {
       peer.send("HTTP/1.1 200 OK\r\n\r\n");
       made.expect("head 200");
       long begin = System.nanoTime();
-      rig.on(
+      rig.run(
           () -> {
             made.exchange.cancel(confirmed ? UpstreamRig.LONG : UpstreamRig.GRACE);
-            return null;
           });
       if (confirmed) {
         assertThat(peer.readEnd()).isEqualTo("end");
@@ -200,6 +199,20 @@ class UpstreamTlsIT {
       }
       assertThat(System.nanoTime() - begin).isLessThan(TimeUnit.MILLISECONDS.toNanos(2_500));
     }
+  }
+
+  @Test
+  void stalledUploadIsResetAfterTheGrace() throws Exception {
+    use(true, "TLSv1.3");
+    RecordedExchange made = rig.send("POST", "/", 32 << 20, null);
+    RemotePeer peer = accept(false);
+    peer.readHead();
+    rig.on(() -> made.exchange.write(Buffer.buffer(new byte[32 << 20])));
+    long begin = System.nanoTime();
+    rig.run(() -> made.exchange.cancel(UpstreamRig.GRACE));
+    made.expect("cancelled false");
+    assertThat(System.nanoTime() - begin).isLessThan(TimeUnit.MILLISECONDS.toNanos(2_500));
+    assertThat(new RemotePeer(plain).readEnd()).isEqualTo("reset");
   }
 
   @ParameterizedTest
@@ -241,11 +254,10 @@ class UpstreamTlsIT {
     RecordedExchange made = rig.send("POST", "/", 4 << 20, null);
     RemotePeer peer = accept(false);
     peer.readHead();
-    rig.on(
+    rig.run(
         () -> {
           made.exchange.write(Buffer.buffer(new byte[4 << 20]));
           made.exchange.end();
-          return null;
         });
     assertThat(peer.read(4 << 20)).hasSize(4 << 20);
     peer.send("HTTP/1.1 200 OK\r\ncontent-length: " + (4 << 20) + "\r\n\r\n");

@@ -10,11 +10,7 @@ import java.util.List;
  * @param fallback deployments, in order, for requests that no replica of this one can run
  * @param replayBytes maximum body size of a request that may be sent to a second replica
  */
-public record UpstreamRules(boolean proxies, List<DeploymentId> fallback, int replayBytes) {
+public record ProxyRules(boolean proxies, List<DeploymentId> fallback, int replayBytes) {
   /** Rules of a deployment whose replicas are handlers of this instance. */
-  public static final UpstreamRules NONE = new UpstreamRules(false, List.of(), 0);
-
-  public UpstreamRules {
-    fallback = List.copyOf(fallback);
-  }
+  public static final ProxyRules NONE = new ProxyRules(false, List.of(), 0);
 }

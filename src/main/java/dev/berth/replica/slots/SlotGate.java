@@ -1,7 +1,6 @@
-package dev.berth.replica;
+package dev.berth.replica.slots;
 
 import dev.berth.protocol.port.UpstreamGate;
-import dev.berth.replica.slots.SlotLedger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
@@ -14,9 +13,9 @@ import java.util.function.UnaryOperator;
  * until the state has not changed meanwhile. The ledger so ends with the last state, and a waiter
  * that it notifies runs outside any lock.
  */
-final class ReplicaGate implements UpstreamGate {
+public final class SlotGate implements UpstreamGate {
   private final SlotLedger slots;
-  private final Consumer<String> listener; // receives each new text()
+  private final Consumer<String> listener;
   private final AtomicReference<GateState> state;
   private String reported = ""; // guarded by this
 
@@ -29,7 +28,12 @@ final class ReplicaGate implements UpstreamGate {
     }
   }
 
-  ReplicaGate(SlotLedger slots, Consumer<String> listener) {
+  /**
+   * Creates the open gate of a ledger.
+   *
+   * @param listener receives each new {@link #text}; must not block
+   */
+  public SlotGate(SlotLedger slots, Consumer<String> listener) {
     this.slots = slots;
     this.listener = listener;
     this.state = new AtomicReference<>(new GateState(slots.maxOngoing(), ""));
@@ -49,17 +53,17 @@ final class ReplicaGate implements UpstreamGate {
   }
 
   /** Changes the configured number of slots, which a closed replica has once it opens. */
-  void configure(int max) {
+  public void configure(int max) {
     change(now -> new GateState(max, now.reason));
   }
 
   /** Returns the configured number of slots. */
-  int max() {
+  public int max() {
     return state.get().max;
   }
 
   /** Returns the state for operators: {@code closed: reason}; empty while open. */
-  String text() {
+  public String text() {
     String reason = state.get().reason;
     return reason.isEmpty() ? "" : "closed: " + reason;
   }
