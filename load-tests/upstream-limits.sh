@@ -2,7 +2,7 @@
 # Counts the requests at an upstream behind Berth, LiteLLM and SMG with the same limit, while a third
 # of the clients leave at random moments. load-tests/README.md describes the figures.
 #
-#   bash load-tests/upstream-limits.sh              about four minutes, not counting installations
+#   bash load-tests/upstream-limits.sh              about six minutes, not counting installations
 #   bash load-tests/upstream-limits.sh --quick      about 90 seconds
 #   bash load-tests/upstream-limits.sh --seed=7     another random load
 #   bash load-tests/upstream-limits.sh --only=berth,smg    some of berth, litellm, smg

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -75,6 +76,7 @@ final class CountingUpstream {
 
   private final List<Running> running = new ArrayList<>();
   private final Map<String, Long> stopped = new ConcurrentHashMap<>();
+  private final Set<String> begun = ConcurrentHashMap.newKeySet();
   private volatile int count;
   private volatile int highest;
   private volatile long samples;
@@ -112,11 +114,12 @@ final class CountingUpstream {
     request.body().onSuccess(body -> begin(one, body.toJsonObject()));
   }
 
-  private static void begin(Running one, JsonObject body) {
+  private void begin(Running one, JsonObject body) {
     JsonArray messages = body.getJsonArray("messages");
     String content = messages.getJsonObject(messages.size() - 1).getString("content");
     int space = content.indexOf(' ');
     one.id = content.substring(0, space);
+    begun.add(one.id);
     one.leftMs = Integer.parseInt(content.substring(space + 1));
     one.stream = body.getBoolean("stream", false);
     one.response.putHeader("content-type", one.stream ? "text/event-stream" : "application/json");
@@ -179,9 +182,15 @@ final class CountingUpstream {
     return stopped;
   }
 
+  /** Ids of all requests whose body arrived. */
+  Set<String> begun() {
+    return begun;
+  }
+
   /** Forgets the figures. To be called while no request runs. */
   void reset() {
     stopped.clear();
+    begun.clear();
     highest = 0;
     samples = 0;
     samplesAbove = 0;

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -73,7 +74,9 @@ public final class UpstreamLimits {
             "their share of the capacity",
             "refused per s",
             "clients that left",
-            "stopped at the upstream, p50 and p99 ms after",
+            "while they waited",
+            "ran on at the upstream",
+            "stopped there, p50 and p99 ms later",
             "errors");
     try (Servers servers = new Servers(jar, work)) {
       Gateways gateways = new Gateways(jar, work, Path.of(args[3]), port, servers);
@@ -130,6 +133,9 @@ public final class UpstreamLimits {
           "Berth, %d clients: at most %d at the upstream, %d after 5 s (expected: %d and 0)"
               .formatted(number, highest, after, CountingUpstream.CAPACITY));
     }
+    Set<String> left = figures.leftAt().keySet();
+    long reached = left.stream().filter(upstream.begun()::contains).count();
+    long stopped = left.stream().filter(upstream.stopped()::containsKey).count();
     return List.of(
         gateway.label(),
         String.valueOf(number),
@@ -139,7 +145,9 @@ public final class UpstreamLimits {
         Spread.number(figures.complete() / (double) seconds, 1),
         Math.round(figures.workMs() / (10.0 * seconds * CountingUpstream.CAPACITY)) + " %",
         Spread.number(figures.refused() / (double) seconds, 1),
-        String.valueOf(figures.leftAt().size()),
+        String.valueOf(left.size()),
+        String.valueOf(left.size() - reached),
+        String.valueOf(reached - stopped),
         delays(figures.leftAt(), upstream.stopped()),
         figures.failed().isEmpty() ? "none" : figures.failed().toString());
   }
@@ -151,10 +159,10 @@ public final class UpstreamLimits {
             .mapToLong(left -> (stopped.get(left.getKey()) - left.getValue()) / 1_000)
             .toArray();
     if (micros.length == 0) {
-      return "none stopped";
+      return "0";
     }
     Arrays.sort(micros);
-    return "%d stopped, %.1f and %.1f"
+    return "%d: %.1f, %.1f"
         .formatted(
             micros.length,
             micros[micros.length / 2] / 1e3,

@@ -276,13 +276,9 @@ public final class Upstreams {
                 .formatted(warming.server(), warming.compilerPercent()));
       }
     }
-    text.append(
-        "Mean of the cores in use by others, highest row: %.2f%n"
-            .formatted(
-                group().rows().stream()
-                    .mapToDouble(row -> results.mean(row.id(), Sample::otherCores))
-                    .max()
-                    .orElse(0)));
+    // While the proxies are idle: Sample counts the upstream's work for a proxy as that of others.
+    double others = results.mean(Work.MANY_UNARY.id(DIRECT), Sample::otherCores);
+    text.append("Cores in use by others: %.2f%n".formatted(others));
     return text.toString();
   }
 
