@@ -126,7 +126,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
       return;
     }
     boolean expects = headers.contains(HttpExchange.EXPECT);
-    boolean awaited = expects && exchange.expectsContinue();
+    boolean awaited = expects && exchange.answer.expectsContinue();
     if (expects && !awaited) {
       exchange.answer.sendAndClose(ErrorResponses.expectationFailed());
       return;

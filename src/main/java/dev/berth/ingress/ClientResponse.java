@@ -221,10 +221,15 @@ final class ClientResponse implements Completable<Void> {
 
   // --- clients that still send ---
 
+  /** Returns whether the client waits for 100-continue. */
+  boolean expectsContinue() {
+    return exchange.http.headers().contains(HttpExchange.EXPECT, "100-continue", true);
+  }
+
   /** Sends 100-continue to a client that waits for it, unless the response is already sent. */
   void bodyWanted() {
     HttpServerResponse out = exchange.http.response();
-    if (!continued && exchange.expectsContinue() && !exchange.isOver() && !out.headWritten()) {
+    if (!continued && expectsContinue() && !exchange.isOver() && !out.headWritten()) {
       continued = true;
       out.writeContinue();
     }
@@ -235,7 +240,7 @@ final class ClientResponse implements Completable<Void> {
    * not, so the meaning of the next bytes is unknown.
    */
   private boolean mustClose() {
-    return !continued && exchange.expectsContinue();
+    return !continued && expectsContinue();
   }
 
   /** Announces the close of the connection, if the rest of the body will not be read. */

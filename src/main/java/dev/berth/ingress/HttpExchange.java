@@ -118,12 +118,10 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
 
   /** Starts the request if the memory limit of in-flight requests allows, else refuses it. */
   final void startIfRoom() {
+    int headers = loop.headers.of(http.headers());
     if (loop.ingress.isLoop(route.router(), http)) {
       answer.send(HttpErrorResponse.LOOP_DETECTED);
-      return;
-    }
-    int headers = loop.headers.of(http.headers());
-    if (tryTakeRoom(
+    } else if (tryTakeRoom(
         RequestMemoryBudget.REQUEST_BYTES + headers * RequestMemoryBudget.HEADER_BYTES)) {
       BodyReader.begin(this);
     }
@@ -143,11 +141,6 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
   final void giveRoom() {
     connection.giveRoom(room);
     room = 0;
-  }
-
-  /** Returns whether the client waits for 100-continue. */
-  final boolean expectsContinue() {
-    return http.headers().contains(EXPECT, "100-continue", true);
   }
 
   /** Refuses the rest of the body. A client that still sends gets time to read the response. */
@@ -323,6 +316,9 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
     if (isOver()) {
       StreamRelay.cancel(response);
       return;
+    }
+    if (access != null) {
+      access.answeredBy(replicaId);
     }
     if (is(ExchangeState.DETACHED)) {
       answer.discard(response);

@@ -15,13 +15,12 @@ import dev.berth.routing.explain.CandidateSnapshot;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.ranking.CurrentRanker;
 import dev.berth.routing.slots.GangGate;
-import dev.berth.routing.slots.Grant;
 import dev.berth.routing.slots.InstanceQueueLimits;
-import dev.berth.routing.slots.Pick;
 import dev.berth.routing.slots.RemoteReplica;
 import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.routing.slots.RoutingExclusions;
+import dev.berth.routing.slots.SlotSource;
 import dev.berth.routing.slots.WaiterOwner;
 import dev.berth.routing.slots.WaiterQueue;
 import java.util.ArrayList;
@@ -31,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.ObjIntConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -82,9 +82,6 @@ public final class DeploymentRouter implements HandleMetricSource {
   /** The ranker of the deployment's replicas. */
   public final CurrentRanker ranker;
 
-  // used by the pump only
-  private final ReplicaRanker.Ranking pumpRanking = new ReplicaRanker.Ranking();
-  private final RandomGenerator pumpRandom;
   volatile ReplicaSet replicas;
   private volatile RouterSettings settings;
   volatile ProxyRules proxying = ProxyRules.NONE;
@@ -104,10 +101,10 @@ public final class DeploymentRouter implements HandleMetricSource {
     this.reach = new ReachWatch(deployment);
     this.bounds = routers.bounds;
     this.blocked = routers.blocked;
-    this.queue = new WaiterQueue(new Grants(), blocked);
+    BooleanSupplier hasFallback = () -> fallbackFor(null, null) != null;
+    this.queue = new WaiterQueue(new SlotSource(() -> replicas, hasFallback, pumpRandom), blocked);
     this.legGate = new GangGate(bounds);
     this.ranker = new CurrentRanker(usual, this::publishAgain);
-    this.pumpRandom = pumpRandom;
     this.replicas = ReplicaSet.empty(blocked, usual);
     this.fulfillmentTimes = LatencyBuckets.forEach(routers.loops());
     this.dispatchGaps = LatencyBuckets.forEach(routers.loops());
@@ -155,41 +152,15 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   // --- waiting ---
 
-  /** The source of the pump. Called on one thread at a time. */
-  private final class Grants implements WaiterQueue.GrantSource {
-    @Override
-    public @Nullable Grant grantFor(WaiterOwner owner) {
-      ReplicaSet set = replicas;
-      if (!set.available) {
-        return Grant.UNAVAILABLE;
-      }
-      Pick.rank(set, owner, pumpRanking, pumpRandom);
-      Grant grant = Pick.from(set, pumpRanking, owner, owner.holdNanos(), pumpRandom);
-      return grant == null && owner.hopeless() ? Grant.UNAVAILABLE : grant;
-    }
-
-    @Override
-    public boolean mayLeave() {
-      ReplicaSet set = replicas;
-      return fallbackFor(null) != null && set.eligible.length > 0 && !set.anyFor(null, true);
-    }
-
-    @Override
-    public void declineOffers() {
-      for (RoutedReplica each : replicas.all) {
-        each.declineOffers();
-      }
-    }
-  }
-
-  /** Returns the first fallback with slots, where the call has not been; null for none. */
-  @Nullable DeploymentRouter fallbackFor(@Nullable RoutedCall call) {
+  /** Returns the first fallback with slots for a request, or for any, without its past attempts. */
+  @Nullable DeploymentRouter fallbackFor(
+      @Nullable WaiterOwner request, @Nullable PastAttempts past) {
     for (DeploymentId id : proxying.fallback()) {
       DeploymentRouter next = routers.find(id);
       if (next != null
-          && (call == null || !call.wasAt(next))
+          && !PastAttempts.contain(past, next)
           && next.available()
-          && next.replicas.anyFor(call, true)) {
+          && next.replicas.anyFor(request, true)) {
         return next;
       }
     }

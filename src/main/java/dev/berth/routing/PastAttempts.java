@@ -37,16 +37,4 @@ record PastAttempts(Object place, boolean lasting, boolean refused, @Nullable Pa
     }
     return false;
   }
-
-  /**
-   * Returns the next deployment for a call: the first open fallback of its own deployment, else of
-   * the one that it left last, and so on. None is used twice.
-   */
-  static @Nullable DeploymentRouter next(RoutedCall call, @Nullable PastAttempts past) {
-    DeploymentRouter next = call.router.fallbackFor(call);
-    for (PastAttempts each = past; next == null && each != null; each = each.before) {
-      next = each.place instanceof DeploymentRouter left ? left.fallbackFor(call) : null;
-    }
-    return next;
-  }
 }

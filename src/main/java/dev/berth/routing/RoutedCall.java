@@ -417,9 +417,7 @@ public final class RoutedCall extends SlotRequest {
     if (recorder != null) {
       recorder.recordRefusal(refuser, Refusal.NOT_RUN);
     }
-    if (selection == null) {
-      turnedAway();
-    }
+    turnedAway();
     accepted = false;
     replica = null;
     waitedNanos = UNKNOWN;
@@ -465,7 +463,20 @@ public final class RoutedCall extends SlotRequest {
     }
     ReplicaSet set = router.replicas;
     boolean closed = PastAttempts.isRefused(attempts) || set.anyFor(this, false);
-    return closed && !set.anyFor(this, true) ? PastAttempts.next(this, attempts) : null;
+    return closed && !set.anyFor(this, true) ? nextDeployment() : null;
+  }
+
+  /**
+   * Returns the first open fallback of this deployment, else of the one that the call left last,
+   * and so on. None is used twice.
+   */
+  private @Nullable DeploymentRouter nextDeployment() {
+    PastAttempts past = PastAttempts.with(router, true, attempts);
+    DeploymentRouter next = null;
+    for (PastAttempts each = past; next == null && each != null; each = each.before()) {
+      next = each.place() instanceof DeploymentRouter left ? left.fallbackFor(this, past) : null;
+    }
+    return next;
   }
 
   private boolean staysHere() {
@@ -473,11 +484,6 @@ public final class RoutedCall extends SlotRequest {
         || selection != null
         || only != null
         || owner.isSpare();
-  }
-
-  /** Returns whether the call is at a deployment, or was. */
-  boolean wasAt(DeploymentRouter place) {
-    return place == router || PastAttempts.contain(attempts, place);
   }
 
   @Override

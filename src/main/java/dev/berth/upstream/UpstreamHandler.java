@@ -104,19 +104,6 @@ public final class UpstreamHandler implements AsyncHandler {
 
   /** Runs an action on the loop, and waits for it. */
   private void onLoop(Runnable action) throws InterruptedException, ExecutionException {
-    CompletableFuture<Void> done = new CompletableFuture<>();
-    replica
-        .ports()
-        .loop()
-        .execute(
-            () -> {
-              try {
-                action.run();
-                done.complete(null);
-              } catch (RuntimeException failed) {
-                done.completeExceptionally(failed);
-              }
-            });
-    done.get();
+    CompletableFuture.runAsync(action, replica.ports().loop()).get();
   }
 }

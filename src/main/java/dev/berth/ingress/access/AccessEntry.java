@@ -95,6 +95,11 @@ public final class AccessEntry {
     routedNanos = now;
   }
 
+  /** Records the replica that ran the request, perhaps after others refused it. */
+  public void answeredBy(String replicaId) {
+    replica = replicaId;
+  }
+
   /** Records the reason for a missing regular response. Only the first reason counts. */
   public void outcome(AccessOutcome reason) {
     if (outcome == AccessOutcome.ANSWERED) {

@@ -44,7 +44,7 @@ public final class WaiterQueue {
     @Nullable Grant grantFor(WaiterOwner owner);
 
     /** Returns whether waiters may leave the queue although no slot is free. */
-    default boolean mayLeave() {
+    default boolean waitersMayLeave() {
       return false;
     }
 
@@ -238,7 +238,7 @@ public final class WaiterQueue {
           hand(waiter, grant);
         } else {
           // Else the waiters behind may get a slot, or leave.
-          exhausted = !waiter.owner.picky() && !source.mayLeave();
+          exhausted = !waiter.owner.picky() && !source.waitersMayLeave();
           passedOver = true;
         }
       }
