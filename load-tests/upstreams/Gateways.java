@@ -34,6 +34,16 @@ final class Gateways {
 
   /** A gateway that serves at a port. */
   record Gateway(String label, int port, Process process) {
+    /** Returns the CPU time so far of the gateway and of this process, in microseconds. */
+    long cpuMicros() throws IOException {
+      long micros = ProcessFigures.cpuMicros(ProcessHandle.current().pid());
+      micros += ProcessFigures.cpuMicros(process.pid());
+      for (ProcessHandle worker : process.descendants().toList()) {
+        micros += ProcessFigures.cpuMicros(worker.pid());
+      }
+      return micros;
+    }
+
     /** Ends the process and its workers. */
     void end() throws InterruptedException {
       List<ProcessHandle> workers = process.descendants().toList();

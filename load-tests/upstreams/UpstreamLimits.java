@@ -77,7 +77,8 @@ public final class UpstreamLimits {
             "while they waited",
             "ran on at the upstream",
             "stopped there, p50 and p99 ms later",
-            "errors");
+            "errors",
+            "cores in use by others");
     try (Servers servers = new Servers(jar, work)) {
       Gateways gateways = new Gateways(jar, work, Path.of(args[3]), port, servers);
       for (String name : args[5].split(",")) {
@@ -123,7 +124,12 @@ public final class UpstreamLimits {
   }
 
   private List<String> row(Gateways.Gateway gateway, int number) throws Exception {
+    long machine = ProcessFigures.machineCpuMicros();
+    long own = gateway.cpuMicros();
     LeavingClients.Figures figures = offer(gateway, number, seconds);
+    own = gateway.cpuMicros() - own;
+    machine = ProcessFigures.machineCpuMicros() - machine;
+    double others = (machine - own) / (1e6 * seconds);
     int highest = upstream.highest();
     double above = upstream.shareAbove();
     TimeUnit.SECONDS.sleep(AFTER_SECONDS);
@@ -149,7 +155,8 @@ public final class UpstreamLimits {
         String.valueOf(left.size() - reached),
         String.valueOf(reached - stopped),
         delays(figures.leftAt(), upstream.stopped()),
-        figures.failed().isEmpty() ? "none" : figures.failed().toString());
+        figures.failed().isEmpty() ? "none" : figures.failed().toString(),
+        Spread.number(others, 2));
   }
 
   private static String delays(Map<String, Long> leftAt, Map<String, Long> stopped) {

@@ -106,6 +106,8 @@ public final class Upstreams {
     String report = report(machine, verdicts, memory, progress);
     System.out.println("\n" + report);
     Files.writeString(work.resolve("upstreams/upstreams.md"), report);
+    Report rounds = new Report(List.of(group), results, verdicts, Optional.empty(), List.of());
+    Files.writeString(work.resolve("upstreams/upstreams.json"), rounds.json().encodePrettily());
     return verdicts.stream().noneMatch(Verdict::fails);
   }
 
