@@ -384,9 +384,11 @@ public class InstanceReplicas implements ReplicaListener {
   private void onStopped(LocalReplicaState here) {
     Future<Void> back = here.replica.slotsBack();
     if (!here.upstream.isEmpty() && !back.isComplete() && drainStartedNanos == null) {
+      here.awaitsSlots = true;
       back.onComplete(free -> control.execute(() -> onStopped(here)));
       return;
     }
+    here.awaitsSlots = false;
     end(here);
     controller.accept(new ReplicaStopped(here.id()));
   }
@@ -423,6 +425,7 @@ public class InstanceReplicas implements ReplicaListener {
   void drainStarts() {
     assert control.isHere();
     drainStartedNanos = plane.ports.nanoClock().getAsLong();
+    List.copyOf(hosted.values()).stream().filter(each -> each.awaitsSlots).forEach(this::onStopped);
   }
 
   // --- events of replicas, sent by the host on any thread ---

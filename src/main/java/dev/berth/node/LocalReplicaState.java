@@ -37,6 +37,7 @@ final class LocalReplicaState {
   @Nullable MeterRegistration shown; // metrics registration of a running replica
   boolean running; // the start succeeded
   boolean stopping; // stopped by a command, or died
+  boolean awaitsSlots; // stopped, with requests at its upstream
 
   LocalReplicaState(
       ReplicaHost.StartingReplica starting,

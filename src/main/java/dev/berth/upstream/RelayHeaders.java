@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The rules for the target and the headers that pass between a client and an upstream. */
@@ -52,7 +53,7 @@ final class RelayHeaders {
   static Headers toUpstream(
       Request request, RequestContext context, UpstreamSettings settings, String via) {
     Headers from = request.headers();
-    String connection = String.join(",", from.all("connection"));
+    Set<String> connection = namesOfConnection(from);
     List<String> pairs = new ArrayList<>(2 * from.size() + 8);
     from.forEach(
         (name, value) -> {
@@ -61,7 +62,8 @@ final class RelayHeaders {
               && !lower.equals("content-length")
               && !lower.equals("x-request-id")
               && (!isOfClient(lower) || settings.passHeaders().contains(lower))
-              && settings.secret().get(lower) == null) {
+              && settings.secret().get(lower) == null
+              && settings.secret().get(alias(lower)) == null) {
             add(pairs, lower, value);
           }
         });
@@ -73,11 +75,12 @@ final class RelayHeaders {
 
   /** Returns the headers of the upstream's response that pass to the client. */
   static Headers toClient(Headers from) {
-    String connection = String.join(",", from.all("connection"));
+    Set<String> connection = namesOfConnection(from);
     List<String> pairs = new ArrayList<>(2 * from.size());
     from.forEach(
         (name, value) -> {
-          if (passesHop(name.toLowerCase(Locale.ROOT), connection)) {
+          String lower = name.toLowerCase(Locale.ROOT);
+          if (passesHop(lower, connection) && !lower.startsWith("x-berth-")) {
             add(pairs, name, value);
           }
         });
@@ -89,16 +92,27 @@ final class RelayHeaders {
     pairs.add(value);
   }
 
-  private static boolean passesHop(String name, String connection) {
-    if (OF_ONE_HOP.contains(name)) {
-      return false;
-    }
-    return connection.isEmpty()
-        || Stream.of(connection.split(",")).noneMatch(each -> each.strip().equalsIgnoreCase(name));
+  /** Returns the names that {@code connection} lists, in lower case: headers of one hop. */
+  private static Set<String> namesOfConnection(Headers from) {
+    List<String> values = from.all("connection");
+    return values.isEmpty()
+        ? Set.of()
+        : Stream.of(String.join(",", values).toLowerCase(Locale.ROOT).split(","))
+            .map(String::strip)
+            .collect(Collectors.toSet());
+  }
+
+  private static boolean passesHop(String name, Set<String> connection) {
+    return !OF_ONE_HOP.contains(name) && !connection.contains(name);
+  }
+
+  /** Returns a name as CGI servers read it, which take {@code _} and {@code -} for the same. */
+  private static String alias(String name) {
+    return name.replace('_', '-');
   }
 
   private static boolean isOfClient(String name) {
-    return OF_CLIENT.contains(name) || name.startsWith("x-berth-");
+    return OF_CLIENT.contains(alias(name)) || alias(name).startsWith("x-berth-");
   }
 
   /** Returns the milliseconds of {@code retry-after}; negative when it has none. */
@@ -125,7 +139,7 @@ final class RelayHeaders {
   static String target(Request request, UpstreamSettings settings, String rootPath) {
     String path = without(settings.stripPrefix(), without(rootPath, request.path()));
     String target = settings.pathPrefix() + path;
-    target = target.isEmpty() ? "/" : target;
+    target = target.isEmpty() ? "/" : target.replaceFirst("^//+", "/"); // else an authority
     return request.query() == null ? target : target + "?" + request.query();
   }
 

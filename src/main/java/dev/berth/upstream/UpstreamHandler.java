@@ -97,7 +97,7 @@ public final class UpstreamHandler implements AsyncHandler {
           UpstreamWatch watching = watch;
           if (connected != null && watching != null) {
             watching.stop();
-            connected.close();
+            connected.end(); // cancelled exchanges have their grace
           }
         });
   }

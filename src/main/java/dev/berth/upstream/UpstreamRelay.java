@@ -40,7 +40,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private enum RelayState {
     /** No part of a response was returned. */
     WAITING,
-    /** The response is unusable, or refuses to run the request; the rest of it is dropped. */
+    /** The response refuses to run the request; the rest of it is dropped. */
     REFUSED,
     /** The head was returned. */
     RELAYING,
@@ -68,6 +68,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private long unsent; // charge of the parts of the response that the client has not accepted
   private boolean paused;
   private boolean unusable; // the rest of the response
+  private boolean mayRunOn; // a cancelled request, behind a closed connection
   private boolean abandoned; // after orphan_s
   private Runnable stopTimer = () -> {};
 
@@ -155,19 +156,17 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     if (state != RelayState.WAITING) {
       return;
     }
+    if (status < 200 || status > 599) {
+      onUnusable("status " + status);
+      return;
+    }
     this.status = status;
     this.headers = RelayHeaders.toClient(headers);
-    if (status < 200 || status > 599) {
-      refuse(unknown("status " + status));
-    } else if (settings.notRun().contains(status) && !settings.isOnly()) {
-      refuse(new UpstreamNotRun("status " + status, retryAfter));
+    if (settings.notRun().contains(status) && !settings.isOnly()) {
+      state = RelayState.REFUSED;
+      failure = new UpstreamNotRun("status " + status, retryAfter);
     }
     ports.loop().execute(this::onTurnEnd);
-  }
-
-  private void refuse(RuntimeException reason) {
-    state = RelayState.REFUSED;
-    failure = reason;
   }
 
   private static RuntimeException unknown(String reason) {
@@ -262,14 +261,15 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   // --- the early end ---
 
   private void cancel() {
-    if (state == RelayState.REFUSED) {
+    if (state == RelayState.REFUSED || state == RelayState.CANCELLED) {
       return; // it ends soon
     }
     state = RelayState.CANCELLED;
     joined();
+    mayRunOn = !settings.stopsOnClose() && requestEnded && !exchange().isUnsent();
     if (responseEnded) {
       settle();
-    } else if (settings.stopsOnClose() || !requestEnded || unusable) {
+    } else if (!mayRunOn || unusable) {
       exchange().cancel(settings.graceNanos());
     } else {
       paused = false;
@@ -301,7 +301,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
 
   @Override
   public void onCancelled(boolean confirmed) {
-    if (state == RelayState.REFUSED || abandoned || (confirmed && settings.stopsOnClose())) {
+    if (state == RelayState.REFUSED || abandoned || (confirmed && !mayRunOn)) {
       settle();
     } else {
       ports.timer().start(settings.orphanNanos(), this::settle);
@@ -316,7 +316,16 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
       boolean notRun = failed.notRun() && state == RelayState.WAITING;
       failure = notRun ? new UpstreamNotRun(failed.reason(), -1) : unknown(failed.reason());
     }
-    settle();
+    if (failed.notRun() || settings.stopsOnClose() || state == RelayState.REFUSED) {
+      settle();
+      return;
+    }
+    if (state != RelayState.CANCELLED) {
+      state = RelayState.CANCELLED;
+      ((EarlyFailure) context)
+          .breakOff(BerthException.Kind.OUTCOME_UNKNOWN, "upstream: " + failed.reason());
+    }
+    ports.timer().start(settings.orphanNanos(), this::settle); // it may run on
   }
 
   private void settle() {

@@ -50,7 +50,13 @@ class DeploymentConfigTest {
                 .applications()
                 .get(0)
                 .deployments())
-        .hasToString("[" + Yaml.plain(said) + "]");
+        .hasToString(
+            "["
+                + Yaml.plain(said)
+                    .toString()
+                    .replace(
+                        "version=v1", "version=v1, upstreams=[], fallback=[], replay_bytes=1048576")
+                + "]");
   }
 
   /** An instance is what a key reaches that says nothing of it; none of an application does. */
@@ -84,7 +90,8 @@ class DeploymentConfigTest {
                 + " cancel_grace_s=10, max_zombie_requests=5, max_buffered_body_bytes=4194304,"
                 + " autoscaling={count_reserved=true, count_starting=true,"
                 + " stabilization_window_s=0, panic_threshold=2},"
-                + " max_constructor_retry_count=20}}");
+                + " max_constructor_retry_count=20, upstreams=[], fallback=[],"
+                + " replay_bytes=1048576}}");
   }
 
   @Test

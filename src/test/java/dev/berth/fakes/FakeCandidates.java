@@ -19,6 +19,9 @@ public final class FakeCandidates implements ReplicaRanker.Candidates {
   /** Slots of each. */
   public int max = Integer.MAX_VALUE;
 
+  /** Slots of each by index, in place of {@link #max}. */
+  public int @Nullable [] maxima;
+
   /** The caller's event loop, by index; then its instance and its zone. */
   public int[] loop = {};
 
@@ -103,7 +106,7 @@ public final class FakeCandidates implements ReplicaRanker.Candidates {
 
   @Override
   public int maxOngoing(int index) {
-    return max;
+    return maxima == null ? max : maxima[index];
   }
 
   @Override

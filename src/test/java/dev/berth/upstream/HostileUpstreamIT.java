@@ -89,7 +89,8 @@ class HostileUpstreamIT {
   @CsvSource({"lie=short", "stray"})
   void bytesAfterAResponseCloseTheConnection(String commands) throws Exception {
     for (int i = 0; i < 3; i++) {
-      assertThat(rig.node.get("/models/x?size=5&" + commands).statusCode()).isEqualTo(200);
+      HttpResponse<String> answer = rig.node.get("/models/x?size=5&" + commands);
+      assertThat(answer.statusCode()).isIn(200, 502); // a request may meet late bytes
     }
     assertThat(hostile.connections()).isGreaterThanOrEqualTo(3);
   }

@@ -9,9 +9,11 @@ import dev.berth.upstream.client.AddressPolicy;
 import dev.berth.upstream.client.UpstreamTarget;
 import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -45,6 +47,25 @@ class RelayHeadersTest {
     List<String> lines = new ArrayList<>();
     headers.forEach((name, value) -> lines.add(name + ": " + value));
     return lines;
+  }
+
+  @Test
+  @Timeout(5)
+  void manyNamesOfConnectionCostNoTimePerHeader() {
+    String[] pairs = new String[2 * 9_500];
+    Arrays.fill(pairs, "b");
+    pairs[0] = "connection";
+    pairs[1] = "a,".repeat(12_000);
+    assertThat(lines(RelayHeaders.toClient(Headers.of(pairs)))).hasSize(9_499);
+  }
+
+  @Test
+  void namesOfBerthAndAliasesOfDroppedNamesDoNotPass() {
+    Headers from =
+        Headers.of("X_Api_Key", "a", "x_berth_replica", "b", "Authorization", "c", "ok", "d");
+    assertThat(sent(from, Set.of(), Headers.empty())).contains("ok: d").hasSize(3);
+    Headers back = Headers.of("X-Berth-Replica", "evil", "ok", "d");
+    assertThat(lines(RelayHeaders.toClient(back))).containsExactly("ok: d");
   }
 
   @Test

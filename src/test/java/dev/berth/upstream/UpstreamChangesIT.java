@@ -63,6 +63,10 @@ class UpstreamChangesIT {
 
     @Override
     public void close() {
+      end();
+    }
+
+    void end() {
       over.set(true);
       clients.forEach(CompletableFuture::join);
     }
@@ -91,7 +95,7 @@ class UpstreamChangesIT {
           assertThat(one.highest()).as("maximum %d", max).isEqualTo(max);
           before = max;
         }
-        load.close();
+        load.end();
         assertThat(load.statuses).containsOnlyKeys(200);
       }
       rig.assertAtRest();
@@ -116,7 +120,7 @@ class UpstreamChangesIT {
         int requests = one.requests();
         load.await(100);
         assertThat(one.requests()).isEqualTo(requests);
-        load.close();
+        load.end();
         assertThat(load.statuses).containsOnlyKeys(200);
       }
       assertThat(one.highest()).isEqualTo(3);

@@ -232,6 +232,42 @@ class UpstreamRelayIT {
     assertThat(one.highest()).isEqualTo(1);
   }
 
+  /** Responses after which the upstream may still work, though the exchange has ended. */
+  @ParameterizedTest
+  @CsvSource({
+    "status=999&size=200000&drip=1&on, orphan_s: 1",
+    "drop&wait=20, 'orphan_s: 1, stops_on_close: false'",
+  })
+  void slotOfAnUnknownOutcomeIsHeldForTheOrphanTime(String commands, String keys) throws Exception {
+    rig =
+        new UpstreamRig(
+            "",
+            "{name: models, berth: {cancel_grace_s: 0.1, upstreams: [%s]}}"
+                .formatted(upstream(one.url(), 1, keys)));
+    rig.awaitOpen(1);
+    assertThat(rig.node.get("/models/x?" + commands).statusCode()).isEqualTo(502);
+    long failed = System.nanoTime();
+    assertThat(rig.node.get("/models/y").statusCode()).isEqualTo(200); // waits for the slot
+    assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - failed)).isGreaterThan(800);
+  }
+
+  @Test
+  void killedReplicaGivesItsUpstreamTheGraceToStop() throws Exception {
+    rig =
+        new UpstreamRig(
+            "",
+            "{name: models, graceful_shutdown_timeout_s: 0.1, berth: {upstreams: [%s]}}"
+                .formatted(upstream(one.url(), 1)));
+    rig.awaitOpen(1);
+    ClientSocket client = rig.client().get("/models/x?never");
+    TestNode.until(() -> one.ongoing() == 1, () -> "a request");
+    rig.declare(
+        "{name: models, graceful_shutdown_timeout_s: 0.1, berth: {upstreams: [%s]}}"
+            .formatted(upstream(one.url(), 1, "id: other")));
+    rig.awaitSum("running", 0); // and not after orphan_s, 600 s
+    client.close();
+  }
+
   @Test
   void upstreamThatRunsOnIsReadToItsEnd() throws Exception {
     start("", "stops_on_close: false", "id: on");

@@ -381,9 +381,9 @@ public final class SlotLedger extends SlotCounters implements Slots {
    * @param max slots, 0 to 65 535
    */
   public void setMaxOngoing(int max) {
-    boolean raised = changeMax(checkedMax(max)) < max; // before the stamp: see the class comment
+    int before = changeMax(checkedMax(max)); // before the stamp: see the class comment
     change(seen -> seen + STAMP_ONE);
-    if (raised || max == 0) { // waiters may leave a closed replica
+    if (before < max || (before > 0 && max == 0)) { // waiters may leave a closed replica
       observer.onSlotFreed(this);
     }
   }

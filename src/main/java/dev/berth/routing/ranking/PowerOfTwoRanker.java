@@ -28,9 +28,21 @@ public final class PowerOfTwoRanker extends TieredRanker {
     int first = random.nextInt(size);
     int a = tier[first];
     int b = tier[second(size, first, random)];
-    double busyA = busy(candidates, a);
-    double busyB = busy(candidates, b);
-    boolean nearFirst = near >= 0 && busy(candidates, near) <= Math.min(busyA, busyB);
-    add(into, near, nearFirst, busyB < busyA ? b : a, busyB < busyA ? a : b);
+    int maxA = candidates.maxOngoing(a);
+    int maxB = candidates.maxOngoing(b);
+    long ongoingA = ongoing(candidates, a, maxA);
+    long ongoingB = ongoing(candidates, b, maxB);
+    boolean swap = ongoingB * maxA < ongoingA * maxB; // compares shares without a division
+    int max = near < 0 ? 0 : candidates.maxOngoing(near);
+    boolean nearFirst =
+        max > 0
+            && (long) candidates.ongoing(near) * (swap ? maxB : maxA)
+                <= (swap ? ongoingB : ongoingA) * max;
+    add(into, near, nearFirst, swap ? b : a, swap ? a : b);
+  }
+
+  /** Returns the requests of a replica; a replica without slots counts as the busiest. */
+  private static long ongoing(Candidates candidates, int index, int max) {
+    return max == 0 ? Integer.MAX_VALUE : candidates.ongoing(index);
   }
 }

@@ -42,6 +42,7 @@ public final class UpstreamClient {
   private RequestEncoder encoder;
   private long armedNanos = UpstreamExchange.NONE; // time of the next sweep
   private @Nullable ScheduledFuture<?> sweep;
+  private boolean ended;
   private boolean closed;
 
   public UpstreamClient(ContextInternal loop, UpstreamTarget target) {
@@ -120,6 +121,12 @@ public final class UpstreamClient {
     arm(now() + timeoutNanos);
   }
 
+  /** Closes idle connections, and each other one after its exchange. */
+  public void end() {
+    ended = true;
+    List.copyOf(idle).forEach(UpstreamConnection::close);
+  }
+
   /** Resets all connections. Their exchanges fail. Thread-safe. */
   public Future<Void> close() {
     return Future.future(
@@ -136,7 +143,7 @@ public final class UpstreamClient {
 
   void onIdle(UpstreamConnection connection) {
     boolean current = connection.target == target || connection.target.equals(target);
-    if (current && !connection.probe) {
+    if (current && !connection.probe && !ended) {
       idle.addLast(connection);
     } else {
       connection.close();

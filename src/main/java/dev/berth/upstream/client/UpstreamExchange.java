@@ -169,7 +169,7 @@ public final class UpstreamExchange {
     if (isClosing()) {
       return;
     }
-    boolean unsent = phase == ExchangePhase.OPENING;
+    boolean unsent = isUnsent();
     phase = ExchangePhase.CANCELLED;
     limitNanos = connection.now() + graceNanos;
     if (unsent) {
@@ -178,6 +178,11 @@ public final class UpstreamExchange {
     } else {
       connection.shutOutput();
     }
+  }
+
+  /** Returns whether no byte of the request was given to a socket. */
+  public boolean isUnsent() {
+    return phase == ExchangePhase.OPENING;
   }
 
   boolean isCancelled() {

@@ -60,6 +60,30 @@ class PowerOfTwoRankerTest {
     assertFirsts(LocalityTiers.ALL, replicas(loads, max, loop, node, zone), firsts);
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "3 5, 4 16, '', 1",
+    "1 3, 4 16, '', 1",
+    "1 5, 4 16, '', 0",
+    "1 4, 4 16, '', 0 1",
+    "4 15, 4 16, '', 1",
+    "0 1, 0 4, '', 1",
+    "0 4, 0 4, '', 1",
+    "5 2 9, 16 4 16, 1, 0 1",
+    "5 1 9, 16 4 16, 1, 1",
+    "1 0 1, 2 0 2, 1, 0 2"
+  })
+  void replicasOfDifferentMaximaAreComparedByTheShareInUse(
+      String loads, String maxima, String loop, String firsts) {
+    FakeCandidates replicas = replicas(loads, 0, loop, "", "");
+    replicas.maxima = ints(maxima);
+    assertFirsts(LocalityTiers.ALL, replicas, firsts);
+    if (loop.isEmpty()) {
+      int[] first = {replicas.first(new LeastRequestsRanker(LocalityTiers.ALL, 16), random)};
+      assertThat(ints(firsts)).contains(first);
+    }
+  }
+
   @Test
   void theNextTierFollowsTheNearest() {
     FakeCandidates replicas = replicas("8 8 0 0 0 0", 10, "", "1", "0 1");
