@@ -5,6 +5,7 @@
 #   debian PACKAGE          installs a Debian package
 #   build_jar               builds target/berth.jar unless it is newer than its sources
 #   compile_load_tests      compiles java/ and packages handlers.jar and probe.jar
+#   peers PACKAGE==VERSION  installs Python packages; sets `venv`, their virtual environment
 
 work=target/load-tests
 classes=target/berth.jar:$work/classes
@@ -69,4 +70,15 @@ commit() {
   id=$(git rev-parse --short=12 HEAD 2>/dev/null) || { echo unknown; return; }
   if [[ -n $(git status --porcelain --untracked-files=no 2>/dev/null) ]]; then id+="+changes"; fi
   echo "$id"
+}
+
+# Installs Python packages into a virtual environment, whose path is in `venv`.
+peers() { # package==version...
+  venv=$work/upstreams-venv
+  if [[ ! -x $venv/bin/pip ]]; then
+    need python3 python3-minimal
+    python3 -m venv "$venv" || { debian python3-venv; python3 -m venv "$venv"; }
+  fi
+  echo "checking $*"
+  "$venv/bin/pip" install -q --disable-pip-version-check "$@"
 }

@@ -80,6 +80,11 @@ final class Servers implements AutoCloseable {
     return start(name, certificate, command);
   }
 
+  /** A JVM with these arguments, whose log has the lines of {@link RawServer} or of Berth. */
+  Server java(String name, List<String> arguments) throws IOException, InterruptedException {
+    return start(name, Optional.empty(), arguments);
+  }
+
   /** The example that a user starts first, on free ports of the loopback. */
   Server quickstart(String name) throws IOException, InterruptedException {
     List<String> command =

@@ -53,6 +53,13 @@ class LoadTestSourcesTest {
   }
 
   @Test
+  void upstreamsCompileAsTheirScriptsDo(@TempDir Path folder) throws IOException {
+    List<Path> sources = sources("java");
+    sources.addAll(sources("upstreams"));
+    compile(sources, folder);
+  }
+
+  @Test
   void figuresAreTooOldAfterAHundredCommitsOfMain(@TempDir Path folder) throws Exception {
     Repository repository = new Repository(folder);
     String first = repository.commit("src/main/A", 1);
