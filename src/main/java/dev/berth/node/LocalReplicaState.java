@@ -87,7 +87,7 @@ final class LocalReplicaState {
         replica.replicaId(),
         target,
         replica.address(),
-        replica.configuredSlots(),
+        replica.gate.max(),
         replica.wholeBodyBytes());
   }
 
@@ -148,6 +148,6 @@ final class LocalReplicaState {
         userConfigTaken.failed(),
         startedMs,
         upstream,
-        upstream.isEmpty() ? "" : replica.closedReason());
+        upstream.isEmpty() ? "" : replica.gate.text());
   }
 }

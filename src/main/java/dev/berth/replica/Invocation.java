@@ -54,6 +54,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   long dueAt;
 
   private InvocationPhase phase = InvocationPhase.GATHERING;
+  private final boolean bodyFollows; // chunks of it follow the request message
   private boolean slotHeld = true;
   private boolean zombie;
   private int wholeBytes; // of a body inside its request
@@ -71,6 +72,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
     this.callId = message.callId();
     this.attempt = message.attempt();
     this.streamWindow = message.streamWindow();
+    this.bodyFollows = message.bodyFollows();
     this.dueAt = deadline;
   }
 
@@ -317,7 +319,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest
   private void answerFailure(Throwable thrown) {
     Throwable failure = thrown;
     if (thrown instanceof UpstreamNotRun notRun) {
-      if (body == null || body.isWhole()) {
+      if (!bodyFollows) {
         refuseNotRun();
         return;
       }
