@@ -259,7 +259,7 @@ class UpstreamRelayIT {
             "{name: models, graceful_shutdown_timeout_s: 0.1, berth: {upstreams: [%s]}}"
                 .formatted(upstream(one.url(), 1)));
     rig.awaitOpen(1);
-    ClientSocket client = rig.client().get("/models/x?never");
+    ClientSocket client = rig.client().get("/models/x?wait=700&on");
     TestNode.until(() -> one.ongoing() == 1, () -> "a request");
     rig.declare(
         "{name: models, graceful_shutdown_timeout_s: 0.1, berth: {upstreams: [%s]}}"
