@@ -76,8 +76,8 @@ final class UpstreamReconciler {
       }
     }
     own.values().stream()
-        .filter(each -> !waits && !before.frozen() && isOutdated(each))
-        .filter(each -> each.phase == ReplicaPhase.RUNNING)
+        .filter(each -> each.phase == ReplicaPhase.RUNNING && isOutdated(each))
+        .filter(each -> !waits && !before.frozen())
         .forEach(each -> steps.add(new ReconcileStep.ReconfigureStep(each, target)));
     RolloutProgress after = judge(); // may lower wakeNanos
     return new ReconcileDecision(List.copyOf(steps), after, wakeNanos, lacks);
@@ -93,15 +93,11 @@ final class UpstreamReconciler {
       }
     }
     boolean serves = own.values().stream().anyMatch(ReplicaRecord::isServing);
-    for (ReplicaRecord replica : unwanted) {
-      boolean starts = replica.isStarting();
-      Duration grace = target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
-      if (starts || serves) {
-        steps.add(
-            new ReconcileStep.StopStep(
-                replica, starts ? Duration.ZERO : grace, "it is no longer wanted", false));
-      }
-    }
+    Duration grace = target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
+    unwanted.stream()
+        .filter(each -> serves || each.isStarting())
+        .map(each -> new ReconcileStep.StopStep(each, grace, "it is no longer wanted", false))
+        .forEach(steps::add);
   }
 
   private boolean isOutdated(ReplicaRecord replica) {

@@ -186,9 +186,8 @@ public class InstanceReplicas implements ReplicaListener {
 
   /** Returns another replica of the same upstream, which may still use slots; null for none. */
   private @Nullable String rivalOf(StartReplica command) {
-    String key = command.upstream();
     return inventory().stream()
-        .filter(found -> !key.isEmpty() && key.equals(found.upstream()))
+        .filter(found -> !found.upstream().isEmpty() && found.upstream().equals(command.upstream()))
         .map(found -> found.info().replicaId())
         .filter(other -> !other.equals(command.replicaId()))
         .findFirst()
@@ -457,13 +456,10 @@ public class InstanceReplicas implements ReplicaListener {
     LocalReplicaState here = hosted.get(replicaId);
     if (here != null && !here.stopping) {
       here.stopping = true;
-      if (!here.upstream.isEmpty()) {
-        controller.accept(new ReplicaDraining(replicaId));
-        here.replica.kill().onComplete(stopped -> control.execute(() -> onStopped(here)));
-        return;
-      }
-      controller.accept(new ReplicaStopped(replicaId));
-      here.replica.kill().onComplete(stopped -> control.execute(() -> end(here)));
+      boolean drains = !here.upstream.isEmpty();
+      controller.accept(drains ? new ReplicaDraining(replicaId) : new ReplicaStopped(replicaId));
+      Runnable then = drains ? () -> onStopped(here) : () -> end(here);
+      here.replica.kill().onComplete(stopped -> control.execute(then));
     }
   }
 

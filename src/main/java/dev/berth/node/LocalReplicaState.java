@@ -88,7 +88,7 @@ final class LocalReplicaState {
         replica.replicaId(),
         target,
         replica.address(),
-        replica.configuredSlots(),
+        replica.gate.max(),
         replica.wholeBodyBytes());
   }
 
@@ -149,6 +149,6 @@ final class LocalReplicaState {
         userConfigTaken.failed(),
         startedMs,
         upstream,
-        upstream.isEmpty() ? "" : replica.closedReason());
+        upstream.isEmpty() ? "" : replica.gate.text());
   }
 }

@@ -14,11 +14,6 @@ public final class LoadReport {
 
   private static final long BLOCKED = 1L << 32;
 
-  /**
-   * The report of an idle replica without slots whose sequence is 0, numbered as the one before.
-   */
-  private static final long CLOSED = -1L << 33;
-
   private LoadReport() {}
 
   /**
@@ -27,7 +22,7 @@ public final class LoadReport {
    */
   public static long of(int ongoing, int max, int sequence) {
     long load = ((long) sequence << 33) | ((long) (max & 0xFFFF) << 16) | (ongoing & 0xFFFF);
-    return load == NONE ? CLOSED : load;
+    return load == NONE ? of(0, 0, -1) : load; // numbered as the one before
   }
 
   /** Returns the same report with the mark of a blocked event loop. */

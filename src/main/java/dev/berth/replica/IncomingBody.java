@@ -36,7 +36,6 @@ final class IncomingBody implements InboundStream.InboundStreamOwner {
   private int gatheredBytes; // acquired from the instance's limit
   private boolean called; // whether the handler was called
   private boolean closed;
-  private final boolean whole; // the first chunk had all of it
   private long quietSince;
   private long granted; // total of bytes that may be sent
   private boolean unsaid; // the link did not accept the last credit
@@ -47,10 +46,9 @@ final class IncomingBody implements InboundStream.InboundStreamOwner {
     this.loop = invocation.loop;
     this.request = message.request();
     this.window = window;
-    this.whole = !message.bodyFollows();
     this.handlerStreams = handlerStreams;
     this.stream = new InboundStream(Math.max(window, BodyMemoryLimits.MAX_FRAME_BYTES), this);
-    stream.first(message.request().bytes(), whole);
+    stream.first(message.request().bytes(), !message.bodyFollows());
     this.quietSince = loop.now();
   }
 
@@ -64,11 +62,6 @@ final class IncomingBody implements InboundStream.InboundStreamOwner {
     return window == 0 && message.bodyFollows()
         ? null
         : new IncomingBody(invocation, message, window, handlerStreams);
-  }
-
-  /** Returns whether the request message contained the whole body. */
-  boolean isWhole() {
-    return whole;
   }
 
   /** Calls the handler, or starts to buffer the body. */

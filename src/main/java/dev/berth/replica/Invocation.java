@@ -55,6 +55,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   long dueAt;
 
   private InvocationPhase phase = InvocationPhase.GATHERING;
+  private final boolean bodyFollows; // chunks of it follow the request message
   private boolean slotHeld = true;
   private boolean zombie;
   private int wholeBytes; // of a body inside its request
@@ -72,6 +73,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     this.callId = message.callId();
     this.attempt = message.attempt();
     this.streamWindow = message.streamWindow();
+    this.bodyFollows = message.bodyFollows();
     this.dueAt = deadline;
   }
 
@@ -318,7 +320,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   private void answerFailure(Throwable thrown) {
     Throwable failure = thrown;
     if (thrown instanceof UpstreamNotRun notRun) {
-      if (body == null || body.isWhole()) {
+      if (!bodyFollows) {
         refuseNotRun();
         return;
       }

@@ -62,7 +62,10 @@ public final class Replica extends ReplicaRuntime {
   final HealthCheckRunner health;
   private final AutoscalingStats stats;
   final PassiveHealth passive = new PassiveHealth();
-  final SlotGate gate;
+
+  /** Configured number of slots, and the reason why the handler keeps the replica closed. */
+  public final SlotGate gate;
+
   private volatile String lastFailure = ""; // of a request, for operators
   private final Object judging = new Object();
   private volatile @Nullable ReplicaStart start; // null once the replica runs
@@ -399,16 +402,6 @@ public final class Replica extends ReplicaRuntime {
   private void onGate(String text) {
     LOG.info("replica {}: {}", replicaId(), text.isEmpty() ? "open" : text);
     ports.listener().onWaiting(this, text);
-  }
-
-  /** Returns the reason why the handler keeps the replica closed; empty while it is open. */
-  public String closedReason() {
-    return gate.text();
-  }
-
-  /** Returns the configured number of slots, which a closed replica has once it opens. */
-  public int configuredSlots() {
-    return gate.max();
   }
 
   /** Changes the number of slots and threads live; a closed replica stays closed. */

@@ -134,9 +134,6 @@ class UpstreamReconcilerTest {
   @Test
   void keyStartsOnlyOnceItsDrainingReplicaHasEnded() {
     it.serve("app", of(MODELS, "1", "a", "b"));
-    it.serve("app", of(MODELS, "2", "b"), of(OTHER, "2", "c"));
-    it.declare("app", of(MODELS, "3", "a", "b"));
-    it.runAll();
     it.declare("app", of(MODELS, "4", "b"));
     Hosted draining = of("a");
     assertThat(draining.stopping).isTrue();
@@ -165,17 +162,6 @@ class UpstreamReconcilerTest {
     hosts("a drains 1", "c starts 2");
     it.die(of("a").id);
     hosts("a starts 2", "c starts 2");
-  }
-
-  @Test
-  void applicationDeclaredWhileItIsDeletedKeepsOneReplicaPerKey() {
-    it.serve("app", of(MODELS, "1", "a"));
-    it.send(new ControllerEvent.Withdrawn("app"));
-    it.declare("app", of(MODELS, "1", "a"));
-
-    hosts("a drains 1");
-    it.finish();
-    hosts("a runs 1");
   }
 
   @Test
@@ -231,28 +217,6 @@ class UpstreamReconcilerTest {
     assertThat(status(MODELS)).isEqualTo(DeploymentStatus.HEALTHY);
     assertThat(it.controller.applications()).containsEntry("app", ApplicationStatus.RUNNING);
     assertThat(it.routable(MODELS)).containsExactly(of("b").id);
-  }
-
-  @Test
-  void deadReplicaStartsAgain() {
-    it.serve("app", of(MODELS, "1", "a", "b"));
-    it.die(of("a").id);
-    it.advance(Duration.ofSeconds(2));
-
-    hosts("a starts 1", "b runs 1");
-  }
-
-  @Test
-  void failedStartIsRepeatedAfterTheBackoff() {
-    it.declare("app", of(MODELS, "1", "a", "b"));
-    it.run(of("b").id);
-    it.fail(of("a").id, "key.yaml: others can read it");
-
-    hosts("b runs 1");
-    it.advance(Duration.ofSeconds(2));
-    hosts("a starts 1", "b runs 1");
-    it.finish();
-    assertThat(status(MODELS)).isEqualTo(DeploymentStatus.HEALTHY);
   }
 
   @Test

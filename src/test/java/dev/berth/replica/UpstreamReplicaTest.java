@@ -4,7 +4,6 @@ import static dev.berth.replica.ReplicaRig.call;
 import static dev.berth.replica.ReplicaRig.callId;
 import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
@@ -12,8 +11,6 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
-import dev.berth.fakes.Contest;
-import dev.berth.fakes.Effort;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallRefused;
@@ -33,7 +30,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -184,33 +180,6 @@ class UpstreamReplicaTest {
   }
 
   @Test
-  void exchangeThatIsOverEndsACancelledRequestAtOnce() {
-    Replica replica = begin(1);
-    rig.sendHeld(call(replica));
-    rig.cancel(replica, ID);
-    handler.over.complete();
-
-    handler.sendHead();
-    rig.runAll();
-
-    assertAtRest(replica.slots());
-    assertThat(rig.loop().invocations()).isZero();
-  }
-
-  @Test
-  void failureOfTheExchangeResetsTheStreamAndFreesItsSlot() {
-    Replica replica = open(100);
-    handler.writer.write(Buffer.buffer("abc"));
-    rig.runAll();
-    rig.bus.take();
-
-    handler.over.fail(new BerthException.OutcomeUnknown("half an answer"));
-
-    assertThat(rig.answer(StreamReset.class).kind()).isEqualTo(BerthException.Kind.OUTCOME_UNKNOWN);
-    assertAtRest(replica.slots());
-  }
-
-  @Test
   void killedReplicaCountsItsRequestsUntilTheirExchangesAreOver() {
     Replica replica = open(100);
     replica.kill();
@@ -306,8 +275,8 @@ class UpstreamReplicaTest {
 
     assertThat(replica.slots().tryAcquire()).isFalse();
     assertThat(replica.slots().ongoing()).as("goes on").isOne();
-    assertThat(replica.configuredSlots()).isEqualTo(2);
-    assertThat(replica.closedReason()).isEqualTo("closed: Retry-After 3 s");
+    assertThat(replica.gate.max()).isEqualTo(2);
+    assertThat(replica.gate.text()).isEqualTo("closed: Retry-After 3 s");
     gate.open();
     gate.open();
     assertThat(freed).as("its close and its opening").containsExactly(0, 2);
@@ -326,55 +295,5 @@ class UpstreamReplicaTest {
     assertThat(replica.slots().maxOngoing()).isZero();
     gate.open();
     assertThat(replica.slots().maxOngoing()).isEqualTo(5);
-  }
-
-  @Test
-  void closeNeedsAReason() {
-    begin(1);
-    assertThatIllegalArgumentException().isThrownBy(() -> gate.close(""));
-  }
-
-  @Test
-  void drainOfAClosedReplicaEnds() {
-    Replica replica = begin(2);
-    rig.sendHeld(call(replica));
-    gate.close("connection refused");
-
-    var stopped = replica.shutDown(Duration.ofSeconds(5));
-    handler.head.complete(Response.text("ok"));
-    rig.runAll();
-    gate.open();
-
-    assertThat(stopped.isComplete()).isTrue();
-    assertThat(replica.slots().tryAcquire()).isFalse();
-  }
-
-  @Tag("concurrency")
-  @Test
-  void ledgerEndsWithTheLastStateThatAnyThreadSets() {
-    Replica replica = begin(1);
-    int[] max = {1};
-    Contest.run(
-        3,
-        Effort.times(4_000),
-        new Contest.Round() {
-          @Override
-          public void act(int contender, int round) {
-            switch (contender) {
-              case 0 -> gate.close("round " + round);
-              case 1 -> gate.open();
-              default -> replica.setMaxOngoing(max[0] = 1 + round % 7);
-            }
-          }
-
-          @Override
-          public void check(int round) {
-            boolean closed = !replica.closedReason().isEmpty();
-            assertThat(replica.slots().maxOngoing()).isEqualTo(closed ? 0 : max[0]);
-            assertThat(replica.configuredSlots()).isEqualTo(max[0]);
-            String last = rig.waits.isEmpty() ? "" : rig.waits.get(rig.waits.size() - 1);
-            assertThat(last).isEqualTo(replica.closedReason());
-          }
-        });
   }
 }

@@ -71,9 +71,7 @@ public final class SlotGate implements UpstreamGate {
   private void change(UnaryOperator<GateState> next) {
     GateState before = state.getAndUpdate(next);
     for (GateState now = state.get(); now != before; now = state.get()) {
-      if (slots.maxOngoing() != now.slots()) {
-        slots.setMaxOngoing(now.slots());
-      }
+      slots.setMaxOngoing(now.slots());
       before = now;
     }
     synchronized (this) { // keeps the listener's calls in order

@@ -10,6 +10,7 @@ import dev.berth.protocol.port.Slots.ReserveResult;
 import dev.berth.view.LedgerView;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
@@ -70,6 +71,29 @@ class SlotLedgerLincheckTest {
                 "ongoing"))
         .sequentialSpecification(ChangingMaxModel.class)
         .check(ChangingMaxOperations.class);
+  }
+
+  /** A handler closes and opens while the configuration changes. */
+  @Test
+  void gateThatTwoThreadsMoveEndsInTheLastStateAndNotifiesTheRefused() {
+    options(3, 1, 0)
+        .addCustomScenario(
+            Interleavings.scenario(
+                GateOperations.class,
+                "",
+                List.of("close", "open", "arrive"),
+                "contradicts, forgets"))
+        .addCustomScenario(
+            Interleavings.scenario(
+                GateOperations.class,
+                "close",
+                List.of("open", "configure, close"),
+                "contradicts, forgets"))
+        .addCustomScenario(
+            Interleavings.scenario(
+                GateOperations.class, "", List.of("raise", "lower", "arrive"), "forgets"))
+        .sequentialSpecification(GateModel.class)
+        .check(GateOperations.class);
   }
 
   @Test
@@ -302,6 +326,88 @@ class SlotLedgerLincheckTest {
   public static class ChangingMaxModel extends SlotModel {
     public void setMax(int max) {
       this.max = max;
+    }
+  }
+
+  // --- a gate that threads move ---
+
+  /** A gate of one slot, and a request that waits once it was refused. */
+  public static class GateOperations {
+    private final SlotLedger ledger = Ledgers.ledger(1, new ManualClock());
+    private volatile String told = "";
+    private final SlotGate gate = new SlotGate(ledger, text -> told = text);
+    private final AtomicInteger freed = new AtomicInteger();
+    private volatile int refusedAt = Integer.MAX_VALUE;
+
+    public GateOperations() {
+      ledger.observe(slots -> freed.incrementAndGet());
+    }
+
+    @Operation
+    public void close() {
+      gate.close("down");
+    }
+
+    @Operation
+    public void open() {
+      gate.open();
+    }
+
+    @Operation
+    public void configure() {
+      gate.configure(2);
+    }
+
+    @Operation
+    public void raise() {
+      ledger.setMaxOngoing(1);
+    }
+
+    @Operation
+    public void lower() {
+      ledger.setMaxOngoing(0);
+    }
+
+    @Operation
+    public void arrive() {
+      int before = freed.get();
+      refusedAt = ledger.tryAcquire() ? Integer.MAX_VALUE : before;
+    }
+
+    /** Whether the ledger, the state or the last report differ. */
+    @Operation
+    public boolean contradicts() {
+      boolean open = gate.text().isEmpty();
+      return ledger.maxOngoing() != (open ? gate.max() : 0) || !told.equals(gate.text());
+    }
+
+    /** Whether a request waits beside a free slot, and nothing has notified it. */
+    @Operation
+    public boolean forgets() {
+      return ledger.maxOngoing() > 0 && freed.get() <= refusedAt && refusedAt != Integer.MAX_VALUE;
+    }
+  }
+
+  /** Whoever was last, all agree and no request is forgotten. */
+  public static class GateModel {
+    public void close() {}
+
+    public void open() {}
+
+    public void configure() {}
+
+    public void raise() {}
+
+    public void lower() {}
+
+    public void arrive() {}
+
+    public boolean contradicts() {
+      return false;
+    }
+
+    public boolean forgets() {
+      return false;
     }
   }
 

@@ -216,50 +216,6 @@ class SlotLedgerStressTest {
     assertThat(judged.get()).as("grants under a known max").isPositive();
   }
 
-  /** Two threads close and open, as a handler and a change of the configuration do. */
-  @Test
-  void waiterOfAClosedLedgerIsNotifiedWhicheverThreadOpensIt() {
-    SlotLedger[] ledger = new SlotLedger[1];
-    AtomicInteger freed = new AtomicInteger();
-    AtomicInteger refusedLast = new AtomicInteger();
-
-    Contest.run(
-        WORKERS,
-        Effort.times(8_000),
-        new Contest.Round() {
-          @Override
-          public void prepare(int round) {
-            ledger[0] = Ledgers.ledger(1, new ManualClock());
-            freed.set(0);
-            refusedLast.set(-1);
-            ledger[0].observe(slots -> freed.incrementAndGet());
-          }
-
-          @Override
-          public void act(int contender, int round) {
-            switch (contender) {
-              case 0 -> ledger[0].setMaxOngoing(0);
-              case 1 -> ledger[0].setMaxOngoing(1);
-              default -> {
-                int before = freed.get();
-                if (!ledger[0].tryAcquire()) {
-                  refusedLast.set(before);
-                }
-              }
-            }
-          }
-
-          @Override
-          public void check(int round) {
-            boolean open = ledger[0].maxOngoing() == 1;
-            if (open && refusedLast.get() >= 0) {
-              assertThat(freed.get()).as("notified after its refusal").isPositive();
-            }
-            Ledgers.assertBalanced(ledger[0]);
-          }
-        });
-  }
-
   @Test
   void onceDrainReturnsNothingIsGranted() {
     SlotLedger[] ledger = new SlotLedger[1];
