@@ -77,7 +77,7 @@ public final class Upstreams {
       Path jar = Path.of(args[0]);
       Path work = Path.of(args[1]);
       boolean quick = args.length > 4 && args[4].equals("--quick");
-      Plan plan = quick ? new Plan(1, 10, 50, 50, 5) : new Plan(2, 20, 150, 100, 8);
+      Plan plan = quick ? new Plan(1, 10, 50, 250, 5) : new Plan(2, 16, 150, 500, 12);
       Optional<Path> envoy = args[3].isEmpty() ? Optional.empty() : Optional.of(Path.of(args[3]));
       code = new Upstreams(jar, work, plan, envoy).run(jar, args[2], quick) ? 0 : 1;
     } catch (Exception failed) {
