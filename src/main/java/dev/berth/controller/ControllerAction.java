@@ -49,6 +49,10 @@ public sealed interface ControllerAction {
       Epoch epoch, String node, DeploymentTarget target, String replicaId, String upstream)
       implements CommandTo {}
 
+  /** Sets the share of a replica that represents an upstream; only in a cluster. */
+  record ShareUpstream(Epoch epoch, String node, String replicaId, UpstreamShare share)
+      implements CommandTo {}
+
   /** Applies the target's settings to a running replica, which accepts requests meanwhile. */
   record ReconfigureReplica(Epoch epoch, String node, String replicaId, DeploymentTarget target)
       implements CommandTo {}

@@ -127,7 +127,8 @@ final class LocalReplicaState {
         false,
         nowMs,
         command.upstream(),
-        "");
+        "",
+        null);
   }
 
   /** Returns the inventory entry of the replica for a new controller. */
@@ -149,6 +150,7 @@ final class LocalReplicaState {
         userConfigTaken.failed(),
         startedMs,
         upstream,
-        upstream.isEmpty() ? "" : replica.gate.text());
+        upstream.isEmpty() ? "" : replica.gate.text(),
+        null);
   }
 }

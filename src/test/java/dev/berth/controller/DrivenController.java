@@ -338,7 +338,8 @@ final class DrivenController {
                 each.refused,
                 0,
                 each.upstream,
-                ""));
+                "",
+                null));
       }
     }
     return new ControllerEvent.Inventory(node, found, List.copyOf(complete.values()));
