@@ -129,9 +129,12 @@ public record ServeConfig(
         Settings own = DeploymentConfig.own(deployment);
         if (own != null && UpstreamOptions.isGiven(own)) {
           UpstreamOptions.requireUnique(own, paths);
-          if (clustered) {
-            String expected = "an instance without it: not supported in clusters";
-            own.problem(DeploymentConfig.UPSTREAMS, "with berth.cluster", expected);
+          for (Settings entry :
+              clustered ? List.<Settings>of() : own.all(DeploymentConfig.UPSTREAMS)) {
+            if (entry.gives(UpstreamOptions.OWNERS) && entry.get(UpstreamOptions.OWNERS) > 1) {
+              String owners = entry.get(UpstreamOptions.OWNERS).toString();
+              entry.problem(UpstreamOptions.OWNERS, owners, "1 without berth.cluster");
+            }
           }
         }
       }

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.Deployment;
 import dev.berth.config.keys.Settings;
-import java.nio.file.Path;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -238,22 +238,40 @@ class UpstreamOptionsTest {
   }
 
   @Test
-  void clusterRefusesUpstreams() {
+  void severalOwnersNeedCluster() {
     String cluster =
         ", berth: {cluster: {name: c, node: n, role: worker, bind: 127.0.0.1, insecure: true, join:"
             + " ['127.0.0.1:1']}}";
+    String two = "{url: 'http://h:1', max_ongoing_requests: 5, owners: 2}";
     String refused =
-        "applications[0].deployments[0].berth.upstreams: with berth.cluster (expected: an instance"
-            + " without it: not supported in clusters)";
-    String with = file(deployment("d", ONE, ""));
-    assertThat(problems(file(deployment("d", ONE, ""), cluster))).containsExactly(refused);
-    ServeConfig running = Yaml.options(cluster.substring(2));
-    assertThat(
-            Yaml.problems(
-                () ->
-                    SubmittedConfig.read("config", Path.of(""), with, null, running, jar -> null)))
-        .singleElement()
-        .asString()
-        .endsWith(refused);
+        "applications[0].deployments[0].berth.upstreams[0].owners: 2 (expected: 1 without"
+            + " berth.cluster)";
+    assertThat(problems(file(deployment("d", two, "")))).containsExactly(refused);
+    assertThat(problems(file(deployment("d", two, ""), cluster))).isEmpty();
+    assertThat(problems(file(deployment("d", two.replace("owners: 2", "owners: 6"), ""), cluster)))
+        .containsExactly(
+            "applications[0].deployments[0].berth.upstreams[0].owners: 6 (expected: at most"
+                + " max_ongoing_requests, 5)");
+  }
+
+  @Test
+  void partsOfSeveralOwnersDifferByAtMostOneSlot() {
+    Settings deployment =
+        DeploymentConfig.of("d")
+            .with(
+                DeploymentConfig.UPSTREAMS,
+                List.of(
+                    UpstreamOptions.fromUserConfig(
+                        Map.of("url", "http://h:1", "max_ongoing_requests", 5, "owners", 3))));
+    Map<String, Integer> maxima = new LinkedHashMap<>();
+    UpstreamOptions.byKey(deployment)
+        .forEach((key, part) -> maxima.put(key, part.get(UpstreamOptions.MAX_ONGOING_REQUESTS)));
+    assertThat(maxima)
+        .containsExactly(
+            Map.entry("http://h:1", 2),
+            Map.entry("http://h:1 part 2", 2),
+            Map.entry("http://h:1 part 3", 1));
+    assertThat(UpstreamOptions.withoutPart("http://h:1 part 3")).isEqualTo("http://h:1");
+    assertThat(UpstreamOptions.limit(deployment, "http://h:1 part 3")).isEqualTo(5);
   }
 }

@@ -38,7 +38,6 @@ import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.cluster.membership.NodeRegistration;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetSocket;
-import java.net.ConnectException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -302,23 +301,9 @@ public final class ControlServer {
   }
 
   private void dial(ProbePort it) {
-    loops.later(
-        () ->
-            loops
-                .dialer()
-                .connect(it.port(), it.host())
-                .onSuccess(NetSocket::close)
-                .onComplete(
-                    (socket, failed) -> act(membership.onProbeResult(it.who(), refuses(failed)))));
-  }
-
-  /**
-   * Returns whether the host refused the connection, which proves that no process listens there. A
-   * timeout proves nothing.
-   */
-  private static boolean refuses(@Nullable Throwable failed) {
-    return failed instanceof ConnectException
-        && String.valueOf(failed.getMessage()).contains("refused");
+    loops
+        .isRefused(it.host(), it.port())
+        .onSuccess(refused -> act(membership.onProbeResult(it.who(), refused)));
   }
 
   private void refuse(RefuseHello it) {
