@@ -450,6 +450,11 @@ final class ControlRole extends LocalController
     }
 
     @Override
+    public void onLeaseRenewed(long sentNanos) {
+      on.proxies().lease().renew(sentNanos);
+    }
+
+    @Override
     public Collection<String> unreachable() {
       return side.unreachable();
     }

@@ -4,6 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
 import dev.berth.code.BuiltInHandlers;
 import dev.berth.config.AdminOptions;
+import dev.berth.config.ClusterConfig;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
@@ -36,6 +37,10 @@ record ProxyHandlers(ServeConfig config, long incarnation, OwnerLease lease)
   public HandlerFactory of(DeploymentId deployment) {
     Set<Integer> ownPorts =
         new HashSet<>(List.of(config.get(HttpOptions.PORT), config.get(AdminOptions.PORT)));
+    ClusterConfig cluster = config.cluster();
+    if (cluster != null) {
+      ownPorts.addAll(cluster.ports().all());
+    }
     RelayEnvironment instance =
         new RelayEnvironment(
             config.settings().find(InstanceOptions.SECRETS_DIR),

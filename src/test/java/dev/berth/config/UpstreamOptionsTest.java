@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.Deployment;
 import dev.berth.config.keys.Settings;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -238,22 +237,10 @@ class UpstreamOptionsTest {
   }
 
   @Test
-  void clusterRefusesUpstreams() {
+  void nodeOfAClusterMayHaveUpstreams() {
     String cluster =
         ", berth: {cluster: {name: c, node: n, role: worker, bind: 127.0.0.1, insecure: true, join:"
             + " ['127.0.0.1:1']}}";
-    String refused =
-        "applications[0].deployments[0].berth.upstreams: with berth.cluster (expected: an instance"
-            + " without it: not supported in clusters)";
-    String with = file(deployment("d", ONE, ""));
-    assertThat(problems(file(deployment("d", ONE, ""), cluster))).containsExactly(refused);
-    ServeConfig running = Yaml.options(cluster.substring(2));
-    assertThat(
-            Yaml.problems(
-                () ->
-                    SubmittedConfig.read("config", Path.of(""), with, null, running, jar -> null)))
-        .singleElement()
-        .asString()
-        .endsWith(refused);
+    assertThat(problems(file(deployment("d", ONE, ""), cluster))).isEmpty();
   }
 }

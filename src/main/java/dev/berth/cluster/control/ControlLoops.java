@@ -4,7 +4,9 @@ import dev.berth.cluster.link.LinkTls;
 import dev.berth.protocol.port.LoopExecutor;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetClient;
+import java.net.ConnectException;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Dependencies of control links on their node.
@@ -37,6 +39,16 @@ public record ControlLoops(
   /** Runs a task on the links' event loop, never on the caller's stack. */
   void later(Runnable task) {
     links.runOnContext(here -> task.run());
+  }
+
+  /**
+   * Returns whether a host refused a connection, which proves that no process listens there. A
+   * timeout proves nothing.
+   */
+  static boolean isRefusal(@Nullable Throwable failed) {
+    return failed instanceof ConnectException
+        && String.valueOf(failed.getMessage())
+            .contains("onnection refused"); // no host name has a space
   }
 
   long now() {
