@@ -113,6 +113,11 @@ final class ControlRole extends LocalController
         side.config.timeout().toNanos());
   }
 
+  @Override
+  long leaseMillis() {
+    return side.config.moveAfter();
+  }
+
   private boolean isHere(String node) {
     return node.equals(on.identity().node());
   }
@@ -517,6 +522,11 @@ final class ControlRole extends LocalController
     @Override
     public void onCommand(Buffer payload) {
       side.addresses.onMessage(new JsonObject(payload));
+    }
+
+    @Override
+    public void onLeaseRenewed(long sentNanos) {
+      on.proxies().lease().renew(sentNanos);
     }
 
     @Override

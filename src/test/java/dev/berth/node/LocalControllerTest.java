@@ -86,6 +86,7 @@ class LocalControllerTest {
             new EventLoops(List.of(serving), loop, null),
             threads,
             LogFeed.NONE,
+            new ProxyHandlers(file, identity),
             null);
     role =
         onLoop(

@@ -50,18 +50,23 @@ public record ControlLoops(
             dialer
                 .connect(port, host)
                 .onSuccess(NetSocket::close)
-                .onComplete((socket, failed) -> result.complete(refuses(failed))));
+                .onComplete((socket, failed) -> result.complete(isRefusal(failed))));
     return result.future();
-  }
-
-  private static boolean refuses(@Nullable Throwable failed) {
-    return failed instanceof ConnectException
-        && String.valueOf(failed.getMessage()).contains("refused");
   }
 
   /** Runs a task on the links' event loop, never on the caller's stack. */
   void later(Runnable task) {
     links.runOnContext(here -> task.run());
+  }
+
+  /**
+   * Returns whether a host refused a connection, which proves that no process listens there. A
+   * timeout proves nothing.
+   */
+  static boolean isRefusal(@Nullable Throwable failed) {
+    return failed instanceof ConnectException
+        && String.valueOf(failed.getMessage())
+            .contains("onnection refused"); // no host name has a space
   }
 
   long now() {

@@ -324,7 +324,8 @@ public final class ControlServer {
 
   private void sweep() {
     act(membership.sweep(loops.now()));
-    everyone(new Beat(authority.get()));
+    ClusterEpoch now = authority.get();
+    List.copyOf(greeted.values()).forEach(each -> each.line.send(new Beat(now, each.beat)));
   }
 
   /** The node on one link. */
@@ -335,6 +336,7 @@ public final class ControlServer {
     private @Nullable Member member; // null until its WELCOME
     private boolean commanded; // after its inventory was applied
     private long upTo; // last event in its inventory
+    private long beat; // last heartbeat
 
     Peer(ControlConnection line) {
       this.line = line;
@@ -384,6 +386,7 @@ public final class ControlServer {
         LOG.warn("node {}: refuses this controller: {}", from.node().name(), it.reason());
         refusedBy.put(from.node().name(), it.reason());
       } else if (message instanceof NodeBeat it) {
+        beat = it.number();
         refusedBy.remove(from.node().name());
         membership.onHeartbeat(link, Set.copyOf(it.unreachable()), it.pausedMillis());
       } else if (message instanceof Inventory it) {

@@ -97,6 +97,11 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
 
   /** Handles the complete connection, after the TLS handshake. */
   private void onOpen() {
+    String refusal = client.refusal();
+    if (refusal != null) {
+      fail(refusal);
+      return;
+    }
     open = true;
     UpstreamExchange waiting = exchange;
     if (waiting != null) {
