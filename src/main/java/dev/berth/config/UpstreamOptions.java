@@ -151,8 +151,7 @@ public final class UpstreamOptions {
       KEYS.key("owners", Types.integer(1, 1_000, "nodes"), 1)
           .means(
               "Number of nodes that own a part of the upstream. The parts' maxima differ by at most"
-                  + " 1, and their sum is max_ongoing_requests, the maximum of owners. More than 1"
-                  + " only with berth.cluster.");
+                  + " 1, and their sum is max_ongoing_requests, the maximum of owners.");
 
   private static final String PART = " part "; // of a key; no origin or id has a space
 

@@ -238,17 +238,10 @@ class UpstreamOptionsTest {
   }
 
   @Test
-  void severalOwnersNeedCluster() {
-    String cluster =
-        ", berth: {cluster: {name: c, node: n, role: worker, bind: 127.0.0.1, insecure: true, join:"
-            + " ['127.0.0.1:1']}}";
-    String two = "{url: 'http://h:1', max_ongoing_requests: 5, owners: 2}";
-    String refused =
-        "applications[0].deployments[0].berth.upstreams[0].owners: 2 (expected: 1 without"
-            + " berth.cluster)";
-    assertThat(problems(file(deployment("d", two, "")))).containsExactly(refused);
-    assertThat(problems(file(deployment("d", two, ""), cluster))).isEmpty();
-    assertThat(problems(file(deployment("d", two.replace("owners: 2", "owners: 6"), ""), cluster)))
+  void moreOwnersThanSlotsAreRefused() {
+    String five = "{url: 'http://h:1', max_ongoing_requests: 5, owners: ";
+    assertThat(problems(file(deployment("d", five + "5}", "")))).isEmpty();
+    assertThat(problems(file(deployment("d", five + "6}", ""))))
         .containsExactly(
             "applications[0].deployments[0].berth.upstreams[0].owners: 6 (expected: at most"
                 + " max_ongoing_requests, 5)");
