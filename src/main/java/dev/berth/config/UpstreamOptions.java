@@ -164,6 +164,16 @@ public final class UpstreamOptions {
   static final ConfigKey<Integer> REPLAY_BYTES =
       ConfigKey.of("replay_bytes", Types.integer(0, 64 << 20, "bytes"), 1 << 20)
           .means("Largest request body that may be sent to another upstream after a refusal.");
+  static final ConfigKey<Boolean> IDEMPOTENT =
+      ConfigKey.of("idempotent", Types.BOOL, false)
+          .means(
+              "Whether the requests of the route may run twice: a request that an upstream received"
+                  + " and did not answer is then sent to another one, or to a fallback.");
+  static final ConfigKey<Duration> FALLBACK_AFTER_MS =
+      ConfigKey.optional("fallback_after_ms", Types.millis(0, 86_400_000))
+          .means(
+              "Wait in the queue after which a request goes to the first fallback that is open. null:"
+                  + " it waits while an upstream is open.");
 
   /** Name in the user_config of the route prefix, which is removed from paths. */
   public static final String ROUTE_PREFIX = "route_prefix";

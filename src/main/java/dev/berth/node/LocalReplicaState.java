@@ -86,6 +86,7 @@ final class LocalReplicaState {
   ReplicaInfo info() {
     return info(
         replica.replicaId(),
+        upstream,
         target,
         replica.address(),
         replica.gate.max(),
@@ -95,6 +96,7 @@ final class LocalReplicaState {
   /** Returns a replica's entry for routers: reservable, without a port of its own. */
   private static ReplicaInfo info(
       String id,
+      String upstream,
       DeploymentTarget target,
       ReplicaAddress address,
       int maxOngoing,
@@ -110,7 +112,7 @@ final class LocalReplicaState {
         null,
         OptionalInt.empty(),
         null,
-        Map.of());
+        upstream.isEmpty() ? Map.of() : Map.of(ReplicaInfo.UPSTREAM, upstream));
   }
 
   /** Returns the inventory entry of a replica without an address, whose code is being fetched. */
@@ -119,7 +121,7 @@ final class LocalReplicaState {
     ReplicaAddress nowhere = new ReplicaAddress(command.node(), 0, -1, 0);
     int slots = slots(target, command.upstream());
     return new Found(
-        info(command.replicaId(), target, nowhere, slots, 0),
+        info(command.replicaId(), command.upstream(), target, nowhere, slots, 0),
         target,
         null,
         ReplicaPhase.STARTING,

@@ -228,8 +228,17 @@ public sealed interface BusMessage {
    */
   record RequestCredit(long callId, long limit) implements Answer {}
 
-  /** The request did not run, or the lease was not granted. */
-  record CallRefused(long callId, Refusal reason, long load) implements Answer {}
+  /**
+   * The request did not run, or the lease was not granted.
+   *
+   * @param notRun details of {@link Refusal#NOT_RUN}; null for every other reason
+   */
+  record CallRefused(long callId, Refusal reason, long load, @Nullable NotRunReason notRun)
+      implements Answer {
+    public CallRefused(long callId, Refusal reason, long load) {
+      this(callId, reason, load, null);
+    }
+  }
 
   /**
    * A response, or the head of a streamed response.

@@ -321,7 +321,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     Throwable failure = thrown;
     if (thrown instanceof UpstreamNotRun notRun) {
       if (!bodyFollows) {
-        refuseNotRun();
+        refuseNotRun(notRun);
         return;
       }
       failure = new BerthException.BackPressure(notRun.getMessage(), notRun.retryAfterSeconds());
@@ -332,11 +332,11 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   }
 
   /** Refuses a request that its upstream did not run; it counts neither as success nor failure. */
-  private void refuseNotRun() {
+  private void refuseNotRun(UpstreamNotRun failure) {
     become(InvocationPhase.ENDED);
     runEndActions();
     leave();
-    loop.sendLast(source, new CallRefused(callId, Refusal.NOT_RUN, load()));
+    loop.sendLast(source, new CallRefused(callId, Refusal.NOT_RUN, load(), failure.reason()));
   }
 
   BerthException recordFailure(Throwable failure) {

@@ -103,6 +103,29 @@ class UpstreamChangesIT {
   }
 
   @Test
+  void newFallbackReceivesTheRefusalsOfTheOnlyUpstream() throws Exception {
+    try (CountingUpstream one = new CountingUpstream();
+        CountingUpstream two = new CountingUpstream();
+        UpstreamRig rig =
+            new UpstreamRig(
+                "",
+                deployment("models", "", upstream(one.url(), 3)),
+                deployment("other", "", upstream(two.url(), 2)))) {
+      rig.awaitOpen(5);
+      one.behave("status=429");
+      assertThat(rig.node.get("/models/x").statusCode()).isEqualTo(429);
+      rig.declare(
+          deployment("models", "fallback: [other]", upstream(one.url(), 3)),
+          deployment("other", "", upstream(two.url(), 2)));
+      TestNode.until(() -> rig.node.get("/models/x").statusCode() == 200, () -> "the fallback");
+      rig.declare(
+          deployment("models", "", upstream(one.url(), 3)),
+          deployment("other", "", upstream(two.url(), 2)));
+      TestNode.until(() -> rig.node.get("/models/x").statusCode() == 429, () -> "no fallback");
+    }
+  }
+
+  @Test
   void upstreamsAreAddedAndRemovedUnderLoad() throws Exception {
     try (CountingUpstream one = new CountingUpstream();
         CountingUpstream two = new CountingUpstream();

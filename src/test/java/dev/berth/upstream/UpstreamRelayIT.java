@@ -8,6 +8,7 @@ import dev.berth.fakes.CountingUpstream;
 import dev.berth.fakes.CountingUpstream.ReceivedRequest;
 import dev.berth.node.TestNode;
 import dev.berth.upstream.UpstreamRig.ClientSocket;
+import io.vertx.core.json.JsonObject;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -344,6 +345,75 @@ class UpstreamRelayIT {
     HttpResponse<String> answer = rig.node.get("/models/x");
     assertThat(answer.statusCode()).isEqualTo(503);
     assertThat(answer.headers().firstValue("retry-after")).isPresent();
+    assertThat(one.requests()).isEqualTo(1);
+    assertThat(two.requests()).isEqualTo(1);
+  }
+
+  @Test
+  void explanationNamesTheUpstreamsAndTheirRefusals() throws Exception {
+    one.behave("status=429");
+    rig =
+        new UpstreamRig(
+            "",
+            deployment("models", "fallback: [other]", upstream(one.url(), 2, "id: big")),
+            deployment("other", "", upstream(two.url(), 2)));
+    rig.awaitOpen(4);
+    rig.node.get("/models/x", "x-berth-explain", "1", "x-request-id", "mine");
+    String path = "/api/v1/requests/mine/explain";
+    TestNode.until(() -> rig.node.admin("GET", path, "").statusCode() == 200, () -> "explained");
+    String text = rig.node.admin("GET", path + "?format=text", "").body();
+    assertThat(text)
+        .contains("upstreams: ran at " + two.url(), one.url() + "#big", "NOT_RUN: status 429");
+    JsonObject json =
+        new JsonObject(rig.node.admin("GET", path + "?format=json", "").body())
+            .getJsonArray("explanations")
+            .getJsonObject(0);
+    assertThat(json.getString("upstream")).isEqualTo(two.url());
+    assertThat(json.getJsonArray("candidates").getJsonObject(0).getString("upstream"))
+        .isEqualTo(one.url() + "#big");
+    assertThat(json.getJsonArray("steps").encode()).contains("\"upstream\":\"" + two.url());
+  }
+
+  @Test
+  void idempotentRequestGoesToAnotherUpstreamAfterALostResponse() throws Exception {
+    one.behave("drop");
+    rig =
+        new UpstreamRig(
+            "",
+            deployment(
+                "models",
+                "idempotent: true",
+                upstream(one.url(), 2, "orphan_s: 0"),
+                upstream(two.url(), 2)));
+    rig.awaitOpen(4);
+    String body = "b".repeat(300_000);
+    for (int i = 0; i < 8; i++) {
+      ClientSocket client = rig.client();
+      client.send("POST /models/x?echo HTTP/1.1\r\nHost: t\r\nContent-Length: 300000\r\n\r\n");
+      client.send(body);
+      assertThat(client.readUntil("\r\n")).contains(" 200 ");
+    }
+    assertThat(one.requests()).isPositive();
+    assertThat(two.requests()).isEqualTo(8);
+    assertThat(two.received()).allSatisfy(each -> assertThat(each.body()).isEqualTo(body));
+  }
+
+  @Test
+  void idempotentRequestThatNoUpstreamAnswersIsUnknown() throws Exception {
+    one.behave("drop");
+    two.behave("drop");
+    rig =
+        new UpstreamRig(
+            "",
+            deployment(
+                "models",
+                "idempotent: true",
+                upstream(one.url(), 2, "orphan_s: 0"),
+                upstream(two.url(), 2, "orphan_s: 0")));
+    rig.awaitOpen(4);
+    HttpResponse<String> answer = rig.node.get("/models/x");
+    assertThat(answer.statusCode()).isEqualTo(502);
+    assertThat(answer.headers().firstValue("x-should-retry")).contains("false");
     assertThat(one.requests()).isEqualTo(1);
     assertThat(two.requests()).isEqualTo(1);
   }

@@ -1,5 +1,7 @@
 package dev.berth.protocol.port;
 
+import dev.berth.protocol.NotRunReason;
+import java.util.Objects;
 import java.util.OptionalInt;
 
 /**
@@ -20,6 +22,12 @@ public final class UpstreamNotRun extends RuntimeException {
   public UpstreamNotRun(String reason, long retryAfterMillis) {
     super(reason, null, true, false);
     this.retryAfterMillis = retryAfterMillis;
+  }
+
+  /** Returns the reason as the router receives it. */
+  public NotRunReason reason() {
+    return new NotRunReason(
+        Objects.requireNonNullElse(getMessage(), ""), retryAfterSeconds().orElse(-1));
   }
 
   /** Returns the delay before a retry in seconds, rounded up; empty when unknown. */
