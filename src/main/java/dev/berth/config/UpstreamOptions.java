@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -217,16 +218,34 @@ public final class UpstreamOptions {
    */
   public static Map<String, String> paths(Map<String, ?> application) {
     Map<String, String> paths = new LinkedHashMap<>();
+    forEachEntry(application, (path, entry) -> paths.put(key(SECTION.fromMap(entry)), path));
+    return paths;
+  }
+
+  /** Returns the maxima of the upstreams in an entry of {@code applications}, by their keys. */
+  public static Map<String, Integer> maxima(Map<String, ?> application) {
+    Map<String, Integer> maxima = new LinkedHashMap<>();
+    forEachEntry(
+        application,
+        (path, entry) -> {
+          Map<Object, Object> known = new LinkedHashMap<>(entry); // others may be of later versions
+          known.keySet().retainAll(Set.of(URL.name(), ID.name(), MAX_ONGOING_REQUESTS.name()));
+          Settings read = SECTION.fromMap(known);
+          maxima.put(key(read), read.get(MAX_ONGOING_REQUESTS));
+        });
+    return maxima;
+  }
+
+  private static void forEachEntry(Map<String, ?> application, BiConsumer<String, Map<?, ?>> into) {
     List<?> deployments = list(application.get("deployments"));
     for (int at = 0; at < deployments.size(); at++) {
       Object own = ((Map<?, ?>) deployments.get(at)).get("berth");
       List<?> all = own instanceof Map<?, ?> map ? list(map.get(UPSTREAMS.name())) : List.of();
       for (int index = 0; index < all.size(); index++) {
         String path = "deployments[%s].berth.%s[%s]".formatted(at, UPSTREAMS, index);
-        paths.put(key(SECTION.fromMap((Map<?, ?>) all.get(index))), path);
+        into.accept(path, (Map<?, ?>) all.get(index));
       }
     }
-    return paths;
   }
 
   private static List<?> list(@Nullable Object value) {

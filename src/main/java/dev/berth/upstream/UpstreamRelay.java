@@ -152,7 +152,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   @Override
   public void onHead(int status, Headers headers) {
     long retryAfter = RelayHeaders.retryAfterMillis(headers, context);
-    watch.onResponse(status, retryAfter);
+    watch.onResponse(status, retryAfter, context);
     if (state != RelayState.WAITING) {
       return;
     }
