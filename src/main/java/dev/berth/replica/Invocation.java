@@ -318,14 +318,11 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   }
 
   private void answerFailure(Throwable thrown) {
-    Throwable failure = thrown;
-    if (thrown instanceof UpstreamNotRun notRun) {
-      if (!bodyFollows) {
-        refuseNotRun(notRun);
-        return;
-      }
-      failure = new BerthException.BackPressure(notRun.getMessage(), notRun.retryAfterSeconds());
+    if (thrown instanceof UpstreamNotRun notRun && !bodyFollows) {
+      refuseNotRun(notRun);
+      return;
     }
+    Throwable failure = thrown instanceof UpstreamNotRun notRun ? notRun.asBackPressure() : thrown;
     BerthException told = recordFailure(failure);
     end(false);
     loop.sendLast(source, CallFailed.of(callId, told, load(), time()));
@@ -469,6 +466,18 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
         headSent
             ? new StreamReset(callId, kind, message, load())
             : new CallFailed(callId, kind, message, -1, -1, load(), time()));
+  }
+
+  @Override
+  public void refuse(UpstreamNotRun failure) {
+    if (!isOver() && stream == null) {
+      cancel();
+      loop.sendLast(
+          source,
+          bodyFollows
+              ? CallFailed.of(callId, failure.asBackPressure(), load(), time())
+              : new CallRefused(callId, Refusal.NOT_RUN, load(), failure.reason()));
+    }
   }
 
   /** Handles the passing of {@code dueAt}. */

@@ -67,7 +67,9 @@ final class RelayHeaders {
             add(pairs, lower, value);
           }
         });
-    add(pairs, "x-request-id", context.requestId());
+    if (settings.secret().get("x-request-id") == null) {
+      add(pairs, "x-request-id", context.requestId());
+    }
     add(pairs, "via", via);
     settings.secret().forEach((name, value) -> add(pairs, name, value));
     return Headers.of(pairs.toArray(String[]::new));

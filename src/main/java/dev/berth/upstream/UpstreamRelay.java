@@ -191,7 +191,11 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   public void onEnd() {
     responseEnded = true;
     switch (state) {
-      case WAITING -> answerWhole();
+      case WAITING -> {
+        if (!unusable) { // else a cancel follows
+          answerWhole();
+        }
+      }
       case RELAYING -> writeReceived();
       case REFUSED, CANCELLED -> settle();
     }
@@ -215,6 +219,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   /** Returns the head of a response whose end has not arrived with it. */
   private void onTurnEnd() {
     if (state == RelayState.REFUSED && !responseEnded) {
+      ((EarlyFailure) context).refuse((UpstreamNotRun) Objects.requireNonNull(failure));
       exchange().cancel(settings.graceNanos()); // the rest is not needed
     } else if (state == RelayState.WAITING && !context.cancelled()) {
       answerProduced();

@@ -316,6 +316,21 @@ class UpstreamRelayIT {
   }
 
   @Test
+  void requestFallsBackAtTheHeadOfARefusalWhoseBodyDoesNotEnd() throws Exception {
+    one.behave("status=429&size=9&drip=2000&on");
+    rig =
+        new UpstreamRig(
+            "",
+            deployment("models", "fallback: [other], cancel_grace_s: 5", upstream(one.url(), 2)),
+            deployment("other", "", upstream(two.url(), 2)));
+    rig.awaitOpen(4);
+    long begin = System.nanoTime();
+    assertThat(rig.node.get("/models/x").statusCode()).isEqualTo(200);
+    assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin)).isLessThan(2_500);
+    assertThat(rig.sum("running")).as("the slot ends with the exchange").isEqualTo(1);
+  }
+
+  @Test
   void bodyIsSentAgainAfterARefusal() throws Exception {
     one.behave("status=429");
     rig =
