@@ -6,6 +6,7 @@ import static dev.berth.protocol.Wire.WireForm.SIGNED;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import io.vertx.core.buffer.Buffer;
@@ -343,6 +344,14 @@ public sealed interface BusMessage {
    */
   record StreamFrame(long callId, int sequence, Buffer data, boolean last, long load)
       implements Answer {}
+
+  /**
+   * An informational response before the head, or the trailers of a streamed response before its
+   * last frame.
+   *
+   * @param status 102 to 199; 0 for trailers
+   */
+  record ResponseFields(long callId, int status, Headers fields) implements Answer {}
 
   /** A streamed response ended before its last frame. */
   record StreamReset(long callId, BerthException.Kind kind, String message, long load)

@@ -330,6 +330,8 @@ public final class RoutedCall extends SlotRequest {
       onFailureReply(failed.failure(), failed.load(), failed.time());
     } else if (answer instanceof BusMessage.StreamReset reset) {
       onFailureReply(reset.kind().toException(reset.message()), reset.load(), null);
+    } else if (answer instanceof BusMessage.ResponseFields more) {
+      onFields(more);
     } else if (answer instanceof BusMessage.RequestCredit credit) {
       running();
       if (outgoing != null) {
@@ -341,6 +343,14 @@ public final class RoutedCall extends SlotRequest {
       return super.onReply(answer);
     }
     return true;
+  }
+
+  private void onFields(BusMessage.ResponseFields more) {
+    if (more.status() != 0 && stream == null) {
+      owner.onInformational(more.fields());
+    } else if (more.status() == 0 && stream != null) {
+      stream.trailers(more.fields());
+    }
   }
 
   private void accepted(long load) {

@@ -7,6 +7,7 @@ import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
 import dev.berth.protocol.port.EarlyFailure;
+import dev.berth.protocol.port.FieldSink;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.UpstreamNotRun;
 import dev.berth.upstream.client.ExchangeListener;
@@ -36,6 +37,9 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
 
   /** Maximum of a body that is returned whole, and then sent in one message. */
   private static final int MAX_WHOLE_BYTES = 64 << 10;
+
+  private static final int EARLY_HINTS = 103;
+  private static final int MAX_INFORMATIONAL = 8;
 
   private enum RelayState {
     /** No part of a response was returned. */
@@ -67,6 +71,8 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private @Nullable ResponseWriter writer;
   private long unsent; // charge of the parts of the response that the client has not accepted
   private boolean paused;
+  private int informed; // number of informational responses
+  private boolean trailing; // the response has trailers
   private boolean unusable; // the rest of the response
   private boolean mayRunOn; // a cancelled request, behind a closed connection
   private boolean abandoned; // after orphan_s
@@ -169,6 +175,22 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     ports.loop().execute(this::onTurnEnd);
   }
 
+  @Override
+  public void onInformational(int status, Headers headers) {
+    if (state == RelayState.WAITING && status == EARLY_HINTS && informed++ < MAX_INFORMATIONAL) {
+      ((FieldSink) context).informational(status, RelayHeaders.toClient(headers));
+    }
+  }
+
+  @Override
+  public void onTrailers(Headers trailers) {
+    Headers passed = RelayHeaders.trailersToClient(trailers);
+    if (passed.size() > 0) {
+      trailing = true;
+      ((FieldSink) context).trailers(passed);
+    }
+  }
+
   private static RuntimeException unknown(String reason) {
     return new BerthException.OutcomeUnknown("upstream: " + reason);
   }
@@ -203,7 +225,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
 
   /** Returns a response that has ended. One without a body may state the length of another. */
   private void answerWhole() {
-    if (bodiless || unsent > MAX_WHOLE_BYTES) {
+    if (bodiless || trailing || unsent > MAX_WHOLE_BYTES) {
       answerProduced();
     } else {
       state = RelayState.RELAYING;

@@ -132,6 +132,7 @@ public final class RandomMessages {
       case "HandlerTime" -> time();
       case "NotRunReason" ->
           random.nextBoolean() ? null : new NotRunReason(text(40), random.nextInt(100) - 1);
+      case "Headers" -> headers();
       case "RoutingDelta" -> delta();
       case "Request" -> request();
       case "Response" ->

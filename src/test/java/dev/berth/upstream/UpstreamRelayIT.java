@@ -8,12 +8,18 @@ import dev.berth.fakes.CountingUpstream;
 import dev.berth.fakes.CountingUpstream.ReceivedRequest;
 import dev.berth.node.TestNode;
 import dev.berth.upstream.UpstreamRig.ClientSocket;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpVersion;
 import io.vertx.core.json.JsonObject;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -22,6 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Requests that an instance relays to upstreams, and the slots that they hold. */
 @Timeout(60)
@@ -123,6 +130,76 @@ class UpstreamRelayIT {
     long second = System.nanoTime();
     assertThat(client.readUntil("0\r\n\r\n")).contains(" 2\n\n");
     assertThat(TimeUnit.NANOSECONDS.toMillis(second - first)).isGreaterThan(100);
+  }
+
+  /** Sends a request, and returns its interim responses, body and trailers. */
+  private List<String> exchange(HttpVersion version, String path) throws Exception {
+    List<String> seen = new CopyOnWriteArrayList<>();
+    Vertx vertx = Vertx.vertx();
+    HttpClientOptions options =
+        new HttpClientOptions().setProtocolVersion(version).setHttp2ClearTextUpgrade(false);
+    try {
+      vertx
+          .createHttpClient(options)
+          .request(HttpMethod.GET, rig.node.port(), "127.0.0.1", path)
+          .compose(
+              request ->
+                  request
+                      .earlyHintsHandler(hints -> seen.add("hint " + hints.get("link")))
+                      .send()
+                      .compose(
+                          response ->
+                              response
+                                  .body()
+                                  .onSuccess(
+                                      body -> {
+                                        seen.add("body " + body.length());
+                                        response
+                                            .trailers()
+                                            .forEach(
+                                                (name, value) -> seen.add(name + ": " + value));
+                                      })))
+          .await(20, TimeUnit.SECONDS);
+    } finally {
+      vertx.close().await(20, TimeUnit.SECONDS);
+    }
+    return seen;
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = HttpVersion.class,
+      names = {"HTTP_1_1", "HTTP_2"})
+  void trailersAndEarlyHintsPass(HttpVersion version) throws Exception {
+    start("");
+    assertThat(exchange(version, "/models/x?events=2&trailers&hints=1"))
+        .containsExactly("hint </a>", "body 60", "x-sum: 7");
+    assertThat(exchange(version, "/models/x?events=2&every=50&trailers&hints=10&wait=50"))
+        .hasSize(8 + 2)
+        .endsWith("hint </a>", "body 60", "x-sum: 7");
+    assertThat(exchange(version, "/models/x?size=9&hints=1"))
+        .containsExactly("hint </a>", "body 9");
+  }
+
+  @Test
+  void oldClientGetsNeitherTrailersNorHints() throws Exception {
+    start("");
+    ClientSocket client = rig.client();
+    client.send("GET /models/x?events=1&trailers&hints=1 HTTP/1.0\r\n\r\n");
+    assertThat(client.readUntil("<the end>"))
+        .startsWith("HTTP/1.0 200 ")
+        .endsWith(" 0\n\n<closed>");
+  }
+
+  @Test
+  void hintArrivesBeforeTheResponse() throws Exception {
+    start("");
+    ClientSocket client = rig.client().get("/models/x?hints=1&never");
+    assertThat(client.readUntil("\r\n\r\n"))
+        .startsWith("HTTP/1.1 103 Early Hints\r\n")
+        .contains("link: </a>")
+        .doesNotContain("x-berth-a");
+    client.close();
   }
 
   @ParameterizedTest

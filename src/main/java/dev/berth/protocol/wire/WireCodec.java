@@ -168,7 +168,9 @@ public final class WireCodec {
     }
     WireReader reader = new WireReader(in, fields, fields + length, ageMicros);
     try {
-      return FORMS.get(TYPES.get(type - 1)).read(reader);
+      BusMessage message = FORMS.get(TYPES.get(type - 1)).read(reader);
+      reader.checkBody();
+      return message;
     } catch (IllegalArgumentException invalid) {
       // Records and headers validate themselves: an empty name, a line break in a header.
       throw new WireFormatException("type " + type + ": invalid field", invalid);

@@ -203,6 +203,20 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   @Override
+  public void onInformational(int status, Headers headers) {
+    if (exchange != null) {
+      exchange.onFields(status, headers);
+    }
+  }
+
+  @Override
+  public void onTrailers(Headers trailers) {
+    if (exchange != null) {
+      exchange.onFields(0, trailers);
+    }
+  }
+
+  @Override
   public void onPiece(Buffer piece) {
     if (exchange != null) {
       exchange.onPiece(piece);

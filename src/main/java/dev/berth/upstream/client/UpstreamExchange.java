@@ -130,6 +130,19 @@ public final class UpstreamExchange {
     }
   }
 
+  /**
+   * Handles an informational response, or trailers.
+   *
+   * @param status 0 for trailers
+   */
+  void onFields(int status, Headers fields) {
+    if (!isClosing() && status == 0) {
+      listener.onTrailers(fields);
+    } else if (!isClosing()) {
+      listener.onInformational(status, fields);
+    }
+  }
+
   void onPiece(Buffer piece) {
     if (!isClosing()) {
       listener.onPiece(piece);
