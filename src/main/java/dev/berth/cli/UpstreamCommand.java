@@ -71,23 +71,16 @@ final class UpstreamCommand extends CliCommand {
             long max = ServeStatus.number(ledger, "max_ongoing_requests"); // 0 while closed
             String phase = ServeStatus.text(replica, "phase");
             String reason = ServeStatus.text(replica, "reason");
-            boolean open = phase.equals(ServeStatus.RUNNING) && reason.isEmpty();
+            long running = ServeStatus.number(ledger, "running");
             into.add(
-                new JsonObject()
-                    .put("upstream", key)
+                replica
+                    .copy()
                     .put("application", application.getValue("name"))
                     .put("deployment", deployment.getValue("name"))
                     .put("kind", key.substring(0, Math.max(0, key.indexOf(':'))))
-                    .put("node", replica.getValue("node"))
-                    .put("replica", replica.getValue("replica_id"))
                     .put("max_ongoing_requests", maxima.getOrDefault(key, (int) max))
-                    .put(
-                        "ongoing",
-                        ServeStatus.number(ledger, "running")
-                            + ServeStatus.number(ledger, "reserved"))
-                    .put("open", open)
-                    .put("phase", phase)
-                    .put("reason", reason));
+                    .put("ongoing", running + ServeStatus.number(ledger, "reserved"))
+                    .put("open", phase.equals(ServeStatus.RUNNING) && reason.isEmpty()));
           }
         }
       }
@@ -97,7 +90,8 @@ final class UpstreamCommand extends CliCommand {
       Table table = new Table("upstream|deployment|kind|owner|max|ongoing|health");
       for (JsonObject each : upstreams) {
         String reason = ServeStatus.text(each, "reason");
-        String phase = ServeStatus.text(each, "phase");
+        String phase = ServeStatus.text(each, "phase").toLowerCase(Locale.ROOT);
+        String open = Boolean.TRUE.equals(each.getValue("open")) ? "open" : phase;
         table.row(
             each.getValue("upstream"),
             each.getValue("application") + "/" + each.getValue("deployment"),
@@ -105,9 +99,7 @@ final class UpstreamCommand extends CliCommand {
             each.getValue("node"),
             each.getValue("max_ongoing_requests"),
             each.getValue("ongoing"),
-            !reason.isEmpty()
-                ? reason
-                : phase.equals(ServeStatus.RUNNING) ? "open" : phase.toLowerCase(Locale.ROOT));
+            reason.isEmpty() ? open : reason);
       }
       return upstreams.isEmpty() ? List.of("No deployment has upstreams.") : table.lines();
     }

@@ -392,15 +392,12 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   }
 
   @Override
-  public void informational(int status, Headers headers) {
-    if (!isOver() && stream == null) {
-      send(new ResponseFields(callId, status, headers));
+  public void passFields(int status, Headers fields) {
+    if (status == 0) {
+      trailers = fields;
+    } else if (!isOver() && stream == null) {
+      send(new ResponseFields(callId, status, fields));
     }
-  }
-
-  @Override
-  public void trailers(Headers fields) {
-    trailers = fields;
   }
 
   long load() {

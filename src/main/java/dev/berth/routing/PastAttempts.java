@@ -1,7 +1,6 @@
 package dev.berth.routing;
 
 import dev.berth.api.BerthException;
-import dev.berth.protocol.NotRunReason;
 import dev.berth.routing.slots.RoutedReplica;
 import org.jspecify.annotations.Nullable;
 
@@ -30,18 +29,19 @@ record PastAttempts(
     return new PastAttempts(place, lasting, refused, -1, unknownOf(before), before);
   }
 
-  /** Adds a replica that certainly did not run the request. */
-  static PastAttempts notRun(
-      RoutedReplica by, @Nullable NotRunReason reason, @Nullable PastAttempts past) {
+  /**
+   * Adds a replica that must not receive the request again.
+   *
+   * @param unknown its failure if it may have run the request; else null
+   */
+  static PastAttempts without(
+      RoutedReplica by,
+      int retryAfterSeconds,
+      @Nullable BerthException unknown,
+      @Nullable PastAttempts past) {
     PastAttempts before = lastingOf(past);
-    int retryAfter = reason == null ? -1 : reason.retryAfterSeconds();
-    return new PastAttempts(by, true, true, retryAfter, unknownOf(before), before);
-  }
-
-  /** Adds a replica that may have run the request. */
-  static PastAttempts unanswered(
-      RoutedReplica by, BerthException failure, @Nullable PastAttempts past) {
-    return new PastAttempts(by, true, true, -1, failure, lastingOf(past));
+    BerthException last = unknown == null ? unknownOf(before) : unknown;
+    return new PastAttempts(by, true, true, retryAfterSeconds, last, before);
   }
 
   static @Nullable PastAttempts lastingOf(@Nullable PastAttempts past) {

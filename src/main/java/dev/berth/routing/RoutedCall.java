@@ -20,6 +20,7 @@ import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.stream.InboundStream;
 import dev.berth.stream.StreamWindow;
+import dev.berth.view.RequestExplanation.RequestStep.RequestStepKind;
 import io.vertx.core.buffer.Buffer;
 import java.util.EnumSet;
 import java.util.Set;
@@ -431,10 +432,12 @@ public final class RoutedCall extends SlotRequest {
     RoutedReplica refuser = java.util.Objects.requireNonNull(replica);
     NotRunReason why = refused.notRun();
     if (recorder != null) {
-      recorder.recordNotRun(refuser, why == null ? "" : why.text());
+      String detail = Refusal.NOT_RUN + (why == null ? "" : ": " + why.text());
+      recorder.recordNoAnswer(RequestStepKind.REFUSED, refuser, detail);
     }
     boolean mayRepeat = selection == null && !(accepted && bodyFollows());
-    leave(refused.load(), PastAttempts.notRun(refuser, why, attempts), mayRepeat);
+    int retryAfter = why == null ? -1 : why.retryAfterSeconds();
+    leave(refused.load(), PastAttempts.without(refuser, retryAfter, null, attempts), mayRepeat);
   }
 
   /** Returns whether a call may run at another replica after one that may have run it. */
@@ -453,9 +456,9 @@ public final class RoutedCall extends SlotRequest {
     RoutedReplica by = java.util.Objects.requireNonNull(replica);
     answeredBy(by);
     if (recorder != null) {
-      recorder.recordUnanswered(by, failed.message());
+      recorder.recordNoAnswer(RequestStepKind.UNANSWERED, by, failed.message());
     }
-    leave(failed.load(), PastAttempts.unanswered(by, failed.failure(), attempts), true);
+    leave(failed.load(), PastAttempts.without(by, -1, failed.failure(), attempts), true);
   }
 
   private void leave(long load, PastAttempts next, boolean mayRepeat) {

@@ -176,18 +176,14 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   }
 
   @Override
-  public void onInformational(int status, Headers headers) {
-    if (state == RelayState.WAITING && status == EARLY_HINTS && informed++ < MAX_INFORMATIONAL) {
-      ((FieldSink) context).informational(status, RelayHeaders.toClient(headers));
-    }
-  }
-
-  @Override
-  public void onTrailers(Headers trailers) {
-    Headers passed = RelayHeaders.trailersToClient(trailers);
-    if (passed.size() > 0) {
-      trailing = true;
-      ((FieldSink) context).trailers(passed);
+  public void onFields(int status, Headers fields) {
+    boolean hints = status == EARLY_HINTS && state == RelayState.WAITING;
+    if (status == 0 || (hints && informed++ < MAX_INFORMATIONAL)) {
+      trailing |= status == 0;
+      ((FieldSink) context)
+          .passFields(
+              status,
+              status == 0 ? RelayHeaders.trailersToClient(fields) : RelayHeaders.toClient(fields));
     }
   }
 

@@ -84,7 +84,7 @@ class UpstreamCommandTest {
         .containsEntry("application", "app")
         .containsEntry("max_ongoing_requests", 2)
         .containsEntry("open", false)
-        .containsEntry("replica", "r1");
+        .containsEntry("replica_id", "r1");
   }
 
   @Test

@@ -206,21 +206,11 @@ public final class RequestRecorder {
   }
 
   public void recordRefusal(@Nullable RoutedReplica by, Refusal reason) {
-    onNoAnswer(RequestStepKind.REFUSED, by, reason.name());
+    recordNoAnswer(RequestStepKind.REFUSED, by, reason.name());
   }
 
-  /** Records that the upstream of a replica certainly did not run the request. */
-  public void recordNotRun(RoutedReplica by, String reason) {
-    onNoAnswer(
-        RequestStepKind.REFUSED, by, Refusal.NOT_RUN + (reason.isEmpty() ? "" : ": " + reason));
-  }
-
-  /** Records that a replica may have run the request, which goes to another one. */
-  public void recordUnanswered(RoutedReplica by, String reason) {
-    onNoAnswer(RequestStepKind.UNANSWERED, by, reason);
-  }
-
-  private void onNoAnswer(RequestStepKind kind, @Nullable RoutedReplica by, String detail) {
+  /** Records that a replica has no response, and why; the request goes on. */
+  public void recordNoAnswer(RequestStepKind kind, @Nullable RoutedReplica by, String detail) {
     ranOn = "";
     step(phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now()), kind, by, detail);
   }
@@ -235,7 +225,7 @@ public final class RequestRecorder {
   }
 
   public void recordLoss(@Nullable RoutedReplica replica) {
-    onNoAnswer(RequestStepKind.LOST, replica, "");
+    recordNoAnswer(RequestStepKind.LOST, replica, "");
   }
 
   /**

@@ -9,17 +9,19 @@ import io.vertx.core.buffer.Buffer;
  */
 public interface ExchangeListener {
 
-  /** Handles an informational response (1xx) before the head, except 100. */
-  default void onInformational(int status, Headers headers) {}
-
   /** Handles the head of the response. */
   void onHead(int status, Headers headers);
 
   /** Handles a part of the response's body, which the listener owns. */
   void onPiece(Buffer piece);
 
-  /** Handles the trailers of the response, before {@link #onEnd}. */
-  default void onTrailers(Headers trailers) {}
+  /**
+   * Handles an informational response before the head, except 100, or trailers before {@link
+   * #onEnd}.
+   *
+   * @param status 102 to 199; 0 for trailers
+   */
+  default void onFields(int status, Headers fields) {}
 
   /** Notifies the listener that the response was read to its end: the upstream is free. */
   void onEnd();

@@ -38,10 +38,8 @@ final class ResponseParser {
   interface ResponseSink {
     void onHead(int status, Headers headers);
 
-    /** Handles an informational response, without 100 and 101. */
-    void onInformational(int status, Headers headers);
-
-    void onTrailers(Headers trailers);
+    /** Handles an informational response without 100 and 101, or trailers with status 0. */
+    void onFields(int status, Headers fields);
 
     /** Handles all parts of the body within one read, as one. */
     void onPiece(Buffer piece);
@@ -127,7 +125,7 @@ final class ResponseParser {
       Headers last = trailers;
       if (last != null) {
         trailers = null;
-        sink.onTrailers(last);
+        sink.onFields(0, last);
       }
     }
   }
@@ -331,7 +329,7 @@ final class ResponseParser {
     if (status < 200) {
       phase = ParsePhase.STATUS;
       if (status > 101) {
-        sink.onInformational(status, fields());
+        sink.onFields(status, fields());
       }
       return;
     }

@@ -203,16 +203,9 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   @Override
-  public void onInformational(int status, Headers headers) {
+  public void onFields(int status, Headers fields) {
     if (exchange != null) {
-      exchange.onFields(status, headers);
-    }
-  }
-
-  @Override
-  public void onTrailers(Headers trailers) {
-    if (exchange != null) {
-      exchange.onFields(0, trailers);
+      exchange.onFields(status, fields);
     }
   }
 

@@ -130,16 +130,9 @@ public final class UpstreamExchange {
     }
   }
 
-  /**
-   * Handles an informational response, or trailers.
-   *
-   * @param status 0 for trailers
-   */
   void onFields(int status, Headers fields) {
-    if (!isClosing() && status == 0) {
-      listener.onTrailers(fields);
-    } else if (!isClosing()) {
-      listener.onInformational(status, fields);
+    if (!isClosing()) {
+      listener.onFields(status, fields);
     }
   }
 

@@ -31,13 +31,8 @@ class ResponseParserTest implements ResponseParser.ResponseSink {
   }
 
   @Override
-  public void onInformational(int status, Headers headers) {
-    onHead(status, headers);
-  }
-
-  @Override
-  public void onTrailers(Headers trailers) {
-    onHead(0, trailers);
+  public void onFields(int status, Headers fields) {
+    onHead(status, fields);
   }
 
   @Override
