@@ -187,11 +187,16 @@ public final class DeploymentConfig {
   public static final ConfigKey<List<String>> FALLBACK = OWN_ROUTER.add(UpstreamOptions.FALLBACK);
   public static final ConfigKey<Integer> REPLAY_BYTES =
       OWN_ROUTER.add(UpstreamOptions.REPLAY_BYTES);
+  public static final ConfigKey<Boolean> IDEMPOTENT = OWN_ROUTER.add(UpstreamOptions.IDEMPOTENT);
+  public static final ConfigKey<Duration> FALLBACK_AFTER_MS =
+      OWN_ROUTER.add(UpstreamOptions.FALLBACK_AFTER_MS);
 
   public static final ConfigKey<Settings> BERTH =
       KEYS.mapping("berth", OWN.section()).means("Keys without a name in Ray Serve.");
 
   private static final List<ConfigKey<?>> NONE = List.of();
+  private static final List<ConfigKey<?>> OF_UPSTREAMS =
+      List.of(FALLBACK, REPLAY_BYTES, IDEMPOTENT, FALLBACK_AFTER_MS);
 
   /** Settings of replicas, in whose place each upstream has its own. */
   private static final List<ConfigKey<?>> OF_REPLICAS =
@@ -251,7 +256,7 @@ public final class DeploymentConfig {
   /** Refuses settings of replicas beside upstreams, which have their own. */
   private static void checkUpstreams(Settings values, Settings own) {
     int upstreams = own.all(UPSTREAMS).size();
-    for (ConfigKey<?> key : upstreams == 0 ? List.of(FALLBACK, REPLAY_BYTES) : NONE) {
+    for (ConfigKey<?> key : upstreams == 0 ? OF_UPSTREAMS : NONE) {
       if (own.gives(key)) {
         own.problem(key, "without upstreams", "upstreams too, or leave it out");
       }
@@ -260,6 +265,9 @@ public final class DeploymentConfig {
       if (values.gives(key)) {
         values.problem(key, "with berth.upstreams", "leave it out: an upstream is one replica");
       }
+    }
+    if (upstreams > 0 && own.gives(FALLBACK_AFTER_MS) && List.of().equals(own.find(FALLBACK))) {
+      own.problem(FALLBACK_AFTER_MS, "without fallback", "a fallback too, or leave it out");
     }
     if (upstreams > UpstreamOptions.MAX_UPSTREAMS) {
       own.problem(UPSTREAMS, upstreams + " entries", "at most " + UpstreamOptions.MAX_UPSTREAMS);

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -172,6 +173,16 @@ public final class UpstreamOptions {
   static final ConfigKey<Integer> REPLAY_BYTES =
       ConfigKey.of("replay_bytes", Types.integer(0, 64 << 20, "bytes"), 1 << 20)
           .means("Largest request body that may be sent to another upstream after a refusal.");
+  static final ConfigKey<Boolean> IDEMPOTENT =
+      ConfigKey.of("idempotent", Types.BOOL, false)
+          .means(
+              "Whether the requests of the route may run twice: a request that an upstream received"
+                  + " and did not answer is then sent to another one, or to a fallback.");
+  static final ConfigKey<Duration> FALLBACK_AFTER_MS =
+      ConfigKey.optional("fallback_after_ms", Types.millis(0, 86_400_000))
+          .means(
+              "Wait in the queue after which a request goes to the first fallback that is open. null:"
+                  + " it waits while an upstream is open.");
 
   /** Name in the user_config of the route prefix, which is removed from paths. */
   public static final String ROUTE_PREFIX = "route_prefix";
@@ -241,16 +252,34 @@ public final class UpstreamOptions {
    */
   public static Map<String, String> paths(Map<String, ?> application) {
     Map<String, String> paths = new LinkedHashMap<>();
+    forEachEntry(application, (path, entry) -> paths.put(key(SECTION.fromMap(entry)), path));
+    return paths;
+  }
+
+  /** Returns the maxima of the upstreams in an entry of {@code applications}, by their keys. */
+  public static Map<String, Integer> maxima(Map<String, ?> application) {
+    Map<String, Integer> maxima = new LinkedHashMap<>();
+    forEachEntry(
+        application,
+        (path, entry) -> {
+          Map<Object, Object> known = new LinkedHashMap<>(entry); // others may be of later versions
+          known.keySet().retainAll(Set.of(URL.name(), ID.name(), MAX_ONGOING_REQUESTS.name()));
+          Settings read = SECTION.fromMap(known);
+          maxima.put(key(read), read.get(MAX_ONGOING_REQUESTS));
+        });
+    return maxima;
+  }
+
+  private static void forEachEntry(Map<String, ?> application, BiConsumer<String, Map<?, ?>> into) {
     List<?> deployments = list(application.get("deployments"));
     for (int at = 0; at < deployments.size(); at++) {
       Object own = ((Map<?, ?>) deployments.get(at)).get("berth");
       List<?> all = own instanceof Map<?, ?> map ? list(map.get(UPSTREAMS.name())) : List.of();
       for (int index = 0; index < all.size(); index++) {
         String path = "deployments[%s].berth.%s[%s]".formatted(at, UPSTREAMS, index);
-        paths.put(key(SECTION.fromMap((Map<?, ?>) all.get(index))), path);
+        into.accept(path, (Map<?, ?>) all.get(index));
       }
     }
-    return paths;
   }
 
   private static List<?> list(@Nullable Object value) {

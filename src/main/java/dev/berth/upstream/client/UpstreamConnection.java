@@ -4,6 +4,7 @@ import dev.berth.api.Headers;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
@@ -32,6 +33,7 @@ import org.jspecify.annotations.Nullable;
  *   IDLE --1.5 s, the server's Keep-Alive - 1 s, or bytes--> closed
  * </pre>
  */
+@ChannelHandler.Sharable // by the channels of the addresses that it tries one after another
 final class UpstreamConnection extends ChannelInboundHandlerAdapter
     implements ResponseParser.ResponseSink {
   /** Maximum time without an exchange. Longer, and the server's own close could meet a request. */
@@ -202,6 +204,13 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   public void onHead(int status, Headers headers) {
     if (exchange != null) {
       exchange.onHead(status, headers);
+    }
+  }
+
+  @Override
+  public void onFields(int status, Headers fields) {
+    if (exchange != null) {
+      exchange.onFields(status, fields);
     }
   }
 

@@ -130,6 +130,12 @@ public final class UpstreamExchange {
     }
   }
 
+  void onFields(int status, Headers fields) {
+    if (!isClosing()) {
+      listener.onFields(status, fields);
+    }
+  }
+
   void onPiece(Buffer piece) {
     if (!isClosing()) {
       listener.onPiece(piece);

@@ -581,6 +581,26 @@ class UpstreamClientIT {
   }
 
   @Test
+  void failedConnectTriesTheNextPermittedAddress() throws Exception {
+    AtomicReference<List<String>> answer =
+        new AtomicReference<>(List.of("127.0.0.2", "169.254.169.254", "127.0.0.1"));
+    rig.use(
+        rig.target("models.example", null, UpstreamRig.timeouts(0, 0), UpstreamRig.ANY),
+        host ->
+            rig.loop
+                .nettyEventLoop()
+                .newSucceededFuture(
+                    answer.get().stream().map(each -> new InetSocketAddress(each, 0)).toList()));
+    RemotePeer peer = rig.roundTrip(null);
+    RecordedExchange busy = rig.get("/");
+    peer.readHead();
+    answer.set(List.of("127.0.0.2", "127.0.0.3", "169.254.169.254"));
+    assertThat(rig.get("/").next()).startsWith("failed not run: connect: ").contains("127.0.0.2");
+    peer.send(OK);
+    busy.expect("head 200", "piece ok", "end");
+  }
+
+  @Test
   void ownPortsAndUnknownNamesAreNotRun() throws Exception {
     AddressPolicy own =
         new AddressPolicy(false, Set.of(rig.server.getLocalPort()), Set.<InetAddress>of());
