@@ -294,6 +294,16 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     }
   }
 
+  /** Resets the connection without waiting for the peer, and cancels its exchange. */
+  void resetNow() {
+    UpstreamExchange cancelled = exchange;
+    exchange = null;
+    reset();
+    if (cancelled != null) {
+      cancelled.onReset(UpstreamClient.CLOSED);
+    }
+  }
+
   /**
    * Resets the connection in a later event, unless the exchange has ended or is cancelled by then.
    */

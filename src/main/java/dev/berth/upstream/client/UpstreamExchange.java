@@ -221,6 +221,14 @@ public final class UpstreamExchange {
     }
   }
 
+  /** Handles the reset of the connection by the client's owner. */
+  void onReset(String reason) {
+    if (!isUnsent()) {
+      phase = ExchangePhase.CANCELLED;
+    }
+    onFailed(reason);
+  }
+
   private void finish(String reason) {
     phase = ExchangePhase.OVER;
     if (opened != null) {
