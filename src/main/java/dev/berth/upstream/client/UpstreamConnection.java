@@ -296,12 +296,10 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
 
   /** Resets the connection without waiting for the peer, and cancels its exchange. */
   void resetNow() {
-    UpstreamExchange cancelled = exchange;
-    exchange = null;
-    reset();
-    if (cancelled != null) {
-      cancelled.onReset(UpstreamClient.CLOSED);
+    if (exchange != null) {
+      exchange.onReset();
     }
+    fail(UpstreamClient.CLOSED);
   }
 
   /**

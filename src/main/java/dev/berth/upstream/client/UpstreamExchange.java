@@ -221,12 +221,9 @@ public final class UpstreamExchange {
     }
   }
 
-  /** Handles the reset of the connection by the client's owner. */
-  void onReset(String reason) {
-    if (!isUnsent()) {
-      phase = ExchangePhase.CANCELLED;
-    }
-    onFailed(reason);
+  /** Begins the reset of the connection by the client's owner, which confirms nothing. */
+  void onReset() {
+    phase = isUnsent() ? phase : ExchangePhase.CANCELLED;
   }
 
   private void finish(String reason) {
