@@ -83,7 +83,7 @@ public class InstanceReplicas implements ReplicaListener {
   private final LoopExecutor control;
   private final LongSupplier epochs;
   private final Consumer<ControllerEvent> controller;
-  private final @Nullable UpstreamShares shares; // null: no cluster
+  private @Nullable UpstreamShares shares; // null: an upstream's replica has its whole maximum
 
   private final Map<String, Found> obtaining = new LinkedHashMap<>(); // replicas without code yet
   final Map<String, LocalReplicaState> hosted = new LinkedHashMap<>();
@@ -95,7 +95,12 @@ public class InstanceReplicas implements ReplicaListener {
   private @Nullable Long drainStartedNanos; // start of the instance's drain
   private @Nullable Promise<Void> emptied; // set by emptied()
 
-  /** Creates the replicas of an instance without a cluster. */
+  /**
+   * @param shown shows the metrics of a running replica, until its registration is closed
+   * @param control the control loop
+   * @param epochs returns a different number for each replica
+   * @param controller receives events on any thread
+   */
   public InstanceReplicas(
       DataPlane plane,
       InstanceRouters routers,
@@ -104,25 +109,6 @@ public class InstanceReplicas implements ReplicaListener {
       LoopExecutor control,
       LongSupplier epochs,
       Consumer<ControllerEvent> controller) {
-    this(plane, routers, builds, shown, control, epochs, controller, null);
-  }
-
-  /**
-   * @param shown shows the metrics of a running replica, until its registration is closed
-   * @param control the control loop
-   * @param epochs returns a different number for each replica
-   * @param controller receives events on any thread
-   * @param shares shares of upstreams in a cluster; null: each replica has the whole maximum
-   */
-  InstanceReplicas(
-      DataPlane plane,
-      InstanceRouters routers,
-      BuildCache builds,
-      Function<Replica, MeterRegistration> shown,
-      LoopExecutor control,
-      LongSupplier epochs,
-      Consumer<ControllerEvent> controller,
-      @Nullable UpstreamShares shares) {
     this.plane = plane;
     this.routers = routers;
     this.builds = builds;
@@ -130,7 +116,6 @@ public class InstanceReplicas implements ReplicaListener {
     this.control = control;
     this.epochs = epochs;
     this.controller = controller;
-    this.shares = shares;
     plane.host.tell(this);
   }
 
@@ -373,6 +358,11 @@ public class InstanceReplicas implements ReplicaListener {
   }
 
   // --- shares ---
+
+  /** Begins with shares of upstreams, in a cluster. Call before the first command. */
+  void shareBy(UpstreamShares upstreams) {
+    shares = upstreams;
+  }
 
   private boolean hasShares(String upstream) {
     return shares != null && !upstream.isEmpty();

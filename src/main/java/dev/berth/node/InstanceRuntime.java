@@ -23,6 +23,7 @@ import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.LoopVerticle;
 import dev.berth.node.traffic.EndpointRegistry;
 import dev.berth.node.traffic.RouteRegistry;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaSeries;
 import dev.berth.replica.hooks.HookThreads;
@@ -120,14 +121,11 @@ final class InstanceRuntime {
             this::show,
             control,
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
-            role::tell,
-            on.cluster == null
-                ? null
-                : new UpstreamShares(
-                    on.proxies.lease(),
-                    control.ticks(on.identity.nanoClock()),
-                    control,
-                    role::tell));
+            role::tell);
+    if (on.cluster != null) {
+      TickTimer ticks = control.ticks(on.identity.nanoClock());
+      replicas.shareBy(new UpstreamShares(on.proxies.lease(), ticks, control, role::tell));
+    }
     routes =
         new RouteRegistry(
             ingress::update,

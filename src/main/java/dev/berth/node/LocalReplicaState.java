@@ -125,8 +125,8 @@ final class LocalReplicaState {
   }
 
   /**
-   * Returns the present slots of an upstream. The bit of the drain is read first: a draining
-   * replica uses no more slots later than reported.
+   * Returns the present slots of an upstream. The bit of the drain is read first, so a draining
+   * replica never uses more slots than reported.
    */
   UpstreamReport report() {
     boolean draining = replica.slots().draining();

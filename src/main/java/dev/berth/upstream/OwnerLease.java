@@ -3,12 +3,12 @@ package dev.berth.upstream;
 import java.util.function.LongSupplier;
 
 /**
- * The time for which a node may use its shares of upstreams without its controller. Times are
+ * Limit of the time that a node may use its shares of upstreams without its controller. Times are
  * nanoseconds on the node's clock. Thread-safe.
  *
  * <p>The lease ends once its length has passed since the last renewal. A renewal counts from the
- * time at which the node sent the message that the controller has received, and never from its
- * reply. An ended lease stays ended until {@link #restart}, whatever arrives meanwhile.
+ * time of the node's own message that the controller has received, and never from the reply. An
+ * ended lease stays ended until {@link #restart}, whatever arrives meanwhile.
  */
 public final class OwnerLease {
   private final LongSupplier nanoClock;

@@ -327,7 +327,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     if (state == RelayState.REFUSED || abandoned || (confirmed && !mayRunOn)) {
       settle();
     } else {
-      ports.timer().start(settings.orphanNanos(), this::settle);
+      onOrphaned("connection reset by this node");
     }
   }
 
@@ -343,12 +343,17 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
       settle();
       return;
     }
+    onOrphaned(failed.reason());
+  }
+
+  /** Fails a request that may run on. Its slot is free after {@code orphan_s}. */
+  private void onOrphaned(String reason) {
+    responseEnded = true;
     if (state != RelayState.CANCELLED) {
       state = RelayState.CANCELLED;
-      ((EarlyFailure) context)
-          .breakOff(BerthException.Kind.OUTCOME_UNKNOWN, "upstream: " + failed.reason());
+      ((EarlyFailure) context).breakOff(BerthException.Kind.OUTCOME_UNKNOWN, "upstream: " + reason);
     }
-    ports.timer().start(settings.orphanNanos(), this::settle); // it may run on
+    ports.timer().start(settings.orphanNanos(), this::settle);
   }
 
   private void settle() {

@@ -84,10 +84,11 @@ abstract class InstanceUpstreamsRig {
             shown -> () -> {},
             tasks,
             counter::incrementAndGet,
-            told::add,
-            clustered
-                ? new UpstreamShares(lease, new TickTimer(timer, clock), tasks, told::add)
-                : null);
+            told::add);
+    if (clustered) {
+      TickTimer ticks = new TickTimer(timer, clock);
+      replicas.shareBy(new UpstreamShares(lease, ticks, tasks, told::add));
+    }
   }
 
   private final class Upstream implements AsyncHandler {

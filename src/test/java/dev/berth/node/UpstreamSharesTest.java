@@ -126,7 +126,7 @@ class UpstreamSharesTest extends InstanceUpstreamsRig {
   }
 
   @Test
-  void secondReplicaOfAKeyRunsBesideADrainingOne() {
+  void secondReplicaOfAKeyRunsBesideADrainingReplica() {
     Replica first = opened(share(7, 2));
     first.slots().tryAcquire();
     stop("r1");

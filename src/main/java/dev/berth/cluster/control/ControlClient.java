@@ -315,8 +315,8 @@ public final class ControlClient {
     private boolean isTold; // its inventory was sent
     private boolean isRefused; // further messages are ignored
     private boolean isDialRefused;
-    private long lastBeat; // number
-    private long awaitedBeat; // an unanswered one, or 0
+    private long beats; // sent
+    private long awaitedBeat; // number of an unanswered one, or 0
     private long awaitedNanos; // time of that, or of the HELLO
 
     Session(ControlConnection line) {
@@ -348,16 +348,16 @@ public final class ControlClient {
     }
 
     private void beat(long stoodMs) {
-      lastBeat++;
+      beats++;
       if (awaitedBeat == 0) {
-        awaitedBeat = lastBeat;
+        awaitedBeat = beats;
         awaitedNanos = loops.now();
       }
-      line.send(new NodeBeat(lastBeat, List.copyOf(listener.unreachable()), stoodMs));
+      line.send(new NodeBeat(List.copyOf(listener.unreachable()), stoodMs));
     }
 
     private void onBeat(Beat it) {
-      if (admits(it.authority()) && awaitedBeat != 0 && it.number() >= awaitedBeat) {
+      if (admits(it.authority()) && awaitedBeat != 0 && it.received() >= awaitedBeat) {
         awaitedBeat = 0;
         listener.onLeaseRenewed(awaitedNanos);
       }

@@ -38,40 +38,23 @@ final class ControlForm {
           Leaving.class,
           NodeLeft.class);
 
-  /** A message that overtakes waiting messages. Its number is sent apart from the JSON. */
-  sealed interface Urgent permits NodeBeat, Beat {
-    long number();
-
-    /** Returns the same message with another number. */
-    Record numbered(long number);
-  }
+  /** A message that overtakes waiting messages. */
+  sealed interface Urgent permits NodeBeat, Beat {}
 
   /**
    * A heartbeat of a node.
    *
-   * @param number of the heartbeat on its link, from 1
    * @param unreachable names of nodes that it cannot reach
    * @param pausedMillis duration of a pause of its control loop just before; 0 for none
    */
-  public record NodeBeat(long number, List<String> unreachable, long pausedMillis)
-      implements Urgent {
-    @Override
-    public Record numbered(long number) {
-      return new NodeBeat(number, unreachable, pausedMillis);
-    }
-  }
+  public record NodeBeat(List<String> unreachable, long pausedMillis) implements Urgent {}
 
   /**
    * A heartbeat of the controller.
    *
-   * @param number of the last heartbeat of the node on this link; 0 for none
+   * @param received number of heartbeats that it received on this link
    */
-  public record Beat(ClusterEpoch authority, long number) implements Urgent {
-    @Override
-    public Record numbered(long number) {
-      return new Beat(authority, number);
-    }
-  }
+  public record Beat(ClusterEpoch authority, long received) implements Urgent {}
 
   /**
    * The inventory of a node.

@@ -325,7 +325,7 @@ public final class ControlServer {
   private void sweep() {
     act(membership.sweep(loops.now()));
     ClusterEpoch now = authority.get();
-    List.copyOf(greeted.values()).forEach(each -> each.line.send(new Beat(now, each.beat)));
+    List.copyOf(greeted.values()).forEach(each -> each.line.send(new Beat(now, each.beats)));
   }
 
   /** The node on one link. */
@@ -336,7 +336,7 @@ public final class ControlServer {
     private @Nullable Member member; // null until its WELCOME
     private boolean commanded; // after its inventory was applied
     private long upTo; // last event in its inventory
-    private long beat; // last heartbeat
+    private long beats; // received
 
     Peer(ControlConnection line) {
       this.line = line;
@@ -386,7 +386,7 @@ public final class ControlServer {
         LOG.warn("node {}: refuses this controller: {}", from.node().name(), it.reason());
         refusedBy.put(from.node().name(), it.reason());
       } else if (message instanceof NodeBeat it) {
-        beat = it.number();
+        beats++;
         refusedBy.remove(from.node().name());
         membership.onHeartbeat(link, Set.copyOf(it.unreachable()), it.pausedMillis());
       } else if (message instanceof Inventory it) {

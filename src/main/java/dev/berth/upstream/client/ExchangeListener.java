@@ -43,7 +43,7 @@ public interface ExchangeListener {
    * Notifies the listener of the end of a cancelled exchange.
    *
    * @param confirmed true if the upstream never received the request, ended its response or closed;
-   *     false after a reset at the end of the grace time, since the request may still run
+   *     false after a reset by the client, since the request may still run
    */
   void onCancelled(boolean confirmed);
 }

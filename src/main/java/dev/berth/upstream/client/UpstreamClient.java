@@ -27,7 +27,7 @@ public final class UpstreamClient {
   /** Interval of deadlines in nanoseconds, so that many of them share a sweep. */
   private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
-  private static final String CLOSED = "client: closed";
+  static final String CLOSED = "client: closed";
   private static final String LEASE_ENDED = "the node's lease has ended";
 
   /** Memory of requests and of the socket's reads; Vert.x's pool, for all sockets of the loop. */
@@ -139,14 +139,14 @@ public final class UpstreamClient {
     List.copyOf(idle).forEach(UpstreamConnection::close);
   }
 
-  /** Resets all connections. Their exchanges fail. Thread-safe. */
+  /** Resets all connections: their exchanges are cancelled without a confirmation. Thread-safe. */
   public Future<Void> close() {
     return Future.future(
         done ->
             loop.runOnContext(
                 here -> {
                   closed = true;
-                  List.copyOf(connections).forEach(each -> each.fail(CLOSED));
+                  List.copyOf(connections).forEach(UpstreamConnection::resetNow);
                   done.complete();
                 }));
   }

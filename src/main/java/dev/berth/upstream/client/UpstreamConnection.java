@@ -303,6 +303,14 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     }
   }
 
+  /** Resets the connection without waiting for the peer, and cancels its exchange. */
+  void resetNow() {
+    if (exchange != null) {
+      exchange.onReset();
+    }
+    fail(UpstreamClient.CLOSED);
+  }
+
   /**
    * Resets the connection in a later event, unless the exchange has ended or is cancelled by then.
    */

@@ -227,6 +227,11 @@ public final class UpstreamExchange {
     }
   }
 
+  /** Begins the reset of the connection by the client's owner, which confirms nothing. */
+  void onReset() {
+    phase = isUnsent() ? phase : ExchangePhase.CANCELLED;
+  }
+
   private void finish(String reason) {
     phase = ExchangePhase.OVER;
     if (opened != null) {

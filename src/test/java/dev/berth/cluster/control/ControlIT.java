@@ -232,7 +232,7 @@ class ControlIT {
     Map<String, String> labels = Map.of("k", "x".repeat(3_500));
     try (LogLines ends = new LogLines(ControlServer.class, Level.INFO)) {
       for (int i = 0; i < 150; i++) { // 40 MB of news, of which 16 MiB may wait
-        n2.onLoop(() -> n2.line.send(new ControlForm.NodeBeat(1, List.of(), 0)));
+        n2.onLoop(() -> n2.line.send(new ControlForm.NodeBeat(List.of(), 0)));
         String name = "m" + i;
         new FakeLine(name, "b", labels, false);
         world.links.eventually(
