@@ -218,17 +218,21 @@ public final class UpstreamOptions {
    */
   public static Map<String, Settings> byKey(Settings deployment) {
     Map<String, Settings> all = new LinkedHashMap<>();
-    for (Settings entry : deployment.all(UPSTREAMS)) {
-      int owners = entry.get(OWNERS);
-      int maximum = entry.get(MAX_ONGOING_REQUESTS);
-      for (int part = 0; part < owners; part++) {
-        int own = maximum / owners + (part < maximum % owners ? 1 : 0);
-        all.put(
-            key(entry) + (part == 0 ? "" : PART + (part + 1)),
-            owners == 1 ? entry : entry.put(MAX_ONGOING_REQUESTS, own));
-      }
-    }
+    deployment.all(UPSTREAMS).forEach(each -> all.putAll(parts(each)));
     return all;
+  }
+
+  private static Map<String, Settings> parts(Settings entry) {
+    Map<String, Settings> parts = new LinkedHashMap<>();
+    int owners = entry.get(OWNERS);
+    int maximum = entry.get(MAX_ONGOING_REQUESTS);
+    for (int part = 0; part < owners; part++) {
+      int own = maximum / owners + (part < maximum % owners ? 1 : 0);
+      parts.put(
+          key(entry) + (part == 0 ? "" : PART + (part + 1)),
+          owners == 1 ? entry : entry.put(MAX_ONGOING_REQUESTS, own));
+    }
+    return parts;
   }
 
   /** Returns the identity of an upstream in the key of one of its parts. */
@@ -263,9 +267,11 @@ public final class UpstreamOptions {
         application,
         (path, entry) -> {
           Map<Object, Object> known = new LinkedHashMap<>(entry); // others may be of later versions
-          known.keySet().retainAll(Set.of(URL.name(), ID.name(), MAX_ONGOING_REQUESTS.name()));
-          Settings read = SECTION.fromMap(known);
-          maxima.put(key(read), read.get(MAX_ONGOING_REQUESTS));
+          known
+              .keySet()
+              .retainAll(Set.of(URL.name(), ID.name(), MAX_ONGOING_REQUESTS.name(), OWNERS.name()));
+          parts(SECTION.fromMap(known))
+              .forEach((key, part) -> maxima.put(key, part.get(MAX_ONGOING_REQUESTS)));
         });
     return maxima;
   }

@@ -67,11 +67,11 @@ class UpstreamCommandTest {
     assertThat(instance.execute("upstream", "list")).isZero();
     assertThat(instance.out.toString().lines().map(line -> line.replaceAll(" +", " ")))
         .containsExactly(
-            "upstream deployment kind owner max ongoing health",
-            "http://10.0.0.7:8000#big app/big http n1 8 4 open",
-            "https://models.example app/big https n1 2 4 closed: status 429 with Retry-After,"
+            "upstream deployment kind owner max ongoing lease health",
+            "http://10.0.0.7:8000#big app/big http n1 8 4 - open",
+            "https://models.example app/big https n1 2 4 - closed: status 429 with Retry-After,"
                 + " until 2026-01-01T00:00:07Z",
-            "unix:/run/old app/big unix n1 5 4 draining");
+            "unix:/run/old app/big unix n1 5 4 - draining");
   }
 
   @Test
@@ -94,5 +94,33 @@ class UpstreamCommandTest {
     assertThat(instance.out).hasToString("No deployment has upstreams.\n");
     instance.only("GET /api/v1/ledger", 500, "");
     assertThat(instance.execute("upstream", "list")).isEqualTo(3);
+  }
+
+  @Test
+  void silentOwnersAreListedWithTheirSlots() {
+    instance.answer(
+        "GET /api/v1/cluster",
+        200,
+        """
+        {"upstreams": [
+          {"upstream": "http://10.0.0.7:8000#big", "node": "n1", "replica_id": "r0", "slots": 8,
+           "lease_ms": 30000, "silent": false},
+          {"upstream": "http://10.0.0.7:8000#big", "node": "n2", "replica_id": "r9", "slots": 3,
+           "lease_ms": 0, "silent": true}]}
+        """);
+    assertThat(instance.execute("upstream", "list")).isZero();
+    assertThat(instance.out.toString().lines().map(line -> line.replaceAll(" +", " ")))
+        .contains(
+            "http://10.0.0.7:8000#big app/big http n1 8 4 30 s open",
+            "http://10.0.0.7:8000#big - http n2 3 - - silent owner, whose requests may still run");
+  }
+
+  @Test
+  void takeNamesTheUpstream() {
+    instance.answer("POST /api/v1/cluster/take", 202, "{\"message\": \"done\"}");
+    assertThat(instance.execute("upstream", "take", "http://10.0.0.7:8000")).isZero();
+    assertThat(instance.out.toString()).contains("slots of silent owners");
+    assertThat(instance.asked)
+        .contains("POST /api/v1/cluster/take?upstream=http%3A%2F%2F10.0.0.7%3A8000");
   }
 }
