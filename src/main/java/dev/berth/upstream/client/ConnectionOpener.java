@@ -38,8 +38,8 @@ final class ConnectionOpener {
   }
 
   /** Opens a connection, unless it closes before. */
-  void open(UpstreamConnection connection) {
-    UpstreamTarget target = connection.target;
+  void open(ClientConnection connection) {
+    UpstreamTarget target = connection.target();
     String path = target.socketPath();
     if (path != null) {
       io.vertx.core.net.SocketAddress unix =
@@ -59,8 +59,8 @@ final class ConnectionOpener {
             });
   }
 
-  private void connectPermitted(UpstreamConnection connection, List<InetSocketAddress> found) {
-    UpstreamTarget target = connection.target;
+  private void connectPermitted(ClientConnection connection, List<InetSocketAddress> found) {
+    UpstreamTarget target = connection.target();
     String refusal = "name: no address";
     for (InetSocketAddress each : found) {
       refusal = target.addresses().refusal(each.getAddress(), target.port());
@@ -72,11 +72,11 @@ final class ConnectionOpener {
     fail(connection, refusal);
   }
 
-  private void connect(UpstreamConnection connection, SocketAddress address) {
+  private void connect(ClientConnection connection, SocketAddress address) {
     if (connection.isClosed()) {
       return;
     }
-    UpstreamTarget target = connection.target;
+    UpstreamTarget target = connection.target();
     boolean unix = target.socketPath() != null;
     Bootstrap bootstrap =
         new Bootstrap()
@@ -98,20 +98,20 @@ final class ConnectionOpener {
             });
   }
 
-  private ChannelHandler handlers(UpstreamConnection connection) {
+  private ChannelHandler handlers(ClientConnection connection) {
     return new ChannelInitializer<Channel>() {
       @Override
       protected void initChannel(Channel channel) {
-        UpstreamTls tls = connection.target.tls();
+        UpstreamTls tls = connection.target().tls();
         if (tls != null) {
-          channel.pipeline().addLast(tls.handler(memory, connection.target.port()));
+          channel.pipeline().addLast(tls.handler(memory, connection.target().port()));
         }
-        channel.pipeline().addLast(connection);
+        channel.pipeline().addLast(connection.handler());
       }
     };
   }
 
-  private void fail(UpstreamConnection connection, @Nullable String reason) {
+  private void fail(ClientConnection connection, @Nullable String reason) {
     loop.dispatch(here -> connection.fail(reason));
   }
 }

@@ -2,6 +2,7 @@ package dev.berth.upstream.client;
 
 import dev.berth.api.Headers;
 import dev.berth.upstream.client.ConnectionOpener.NameLookup;
+import dev.berth.upstream.client.UpstreamTarget.HttpVersions;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.util.concurrent.ScheduledFuture;
@@ -35,9 +36,13 @@ public final class UpstreamClient {
   private final Ticker clock;
   private final long origin;
   private final ConnectionOpener opener;
-  private final Set<UpstreamConnection> connections = new HashSet<>();
-  private final ArrayDeque<UpstreamConnection> idle = new ArrayDeque<>(); // last in, first out
-  private int probes; // of the connections
+  private final Set<ClientConnection> connections = new HashSet<>();
+  private final ArrayDeque<ClientConnection> available = new ArrayDeque<>(); // last in, first out
+  private int exchanges; // without probes
+
+  /** Maximum of exchanges that wait for one opening connection: the peer's last known limit. */
+  int streamLimit = Integer.MAX_VALUE;
+
   private UpstreamTarget target;
   private RequestEncoder encoder;
   private long armedNanos = UpstreamExchange.NONE; // time of the next sweep
@@ -68,26 +73,46 @@ public final class UpstreamClient {
   public UpstreamExchange send(
       UpstreamRequest head, @Nullable Buffer whole, ExchangeListener listener) {
     assert loop.inThread();
-    ByteBuf bytes = encoder.request(memory, head, whole);
-    UpstreamConnection reused = idle.pollLast();
-    while (reused != null && !reused.isUsable()) {
-      reused.close();
-      reused = idle.pollLast();
+    boolean refused = closed || exchanges >= target.maxConnections();
+    ClientConnection connection = refused ? refusal() : take(false);
+    try {
+      UpstreamExchange made = connection.start(head, whole, listener);
+      exchanges += refused ? 0 : 1;
+      return made;
+    } finally {
+      offer(connection);
     }
-    UpstreamConnection connection = reused == null ? open(false) : reused;
-    return connection.start(head, bytes, whole != null, listener);
+  }
+
+  /** Returns a connection with room, which the caller offers again; opens one without any. */
+  private ClientConnection take(boolean probe) {
+    ClientConnection last = probe ? null : available.pollLast();
+    while (last != null && !last.hasRoom()) {
+      if (last.isEmpty()) {
+        last.retire();
+      }
+      last = available.pollLast();
+    }
+    return last == null ? open(probe) : last;
+  }
+
+  private void offer(ClientConnection connection) {
+    if (connection.hasRoom() && !connection.isProbe()) {
+      available.addLast(connection);
+    }
   }
 
   /** Opens a connection, in a later event: the lookup may know the address already. */
-  private UpstreamConnection open(boolean probe) {
-    boolean full = !probe && connections.size() - idle.size() - probes >= target.maxConnections();
-    UpstreamConnection made = new UpstreamConnection(this, loop, target, probe || full);
+  private ClientConnection open(boolean probe) {
+    ClientConnection made =
+        target.http().versions() == HttpVersions.HTTP_1
+            ? new UpstreamConnection(this, loop, target, probe)
+            : new StreamLink(this, loop, target, probe);
     connections.add(made);
-    probes += made.probe ? 1 : 0;
     loop.runOnContext(
         here -> {
-          if (closed || full) {
-            made.fail(closed ? CLOSED : "client: all connections in use");
+          if (closed || made.isEmpty()) { // the head of the only request is illegal
+            made.fail(CLOSED);
           } else if (!made.isClosed()) {
             opener.open(made);
           }
@@ -95,12 +120,40 @@ public final class UpstreamClient {
     return made;
   }
 
+  /** Returns a connection that never opens and fails in a later event. */
+  private ClientConnection refusal() {
+    ClientConnection made = new UpstreamConnection(this, loop, target, true);
+    loop.runOnContext(here -> made.fail(closed ? CLOSED : "client: all connections in use"));
+    return made;
+  }
+
+  /** Moves an exchange that waits to another connection. */
+  void move(StreamCarrier waiting, boolean probe) {
+    ClientConnection connection = take(probe);
+    connection.adopt(waiting);
+    offer(connection);
+  }
+
+  /** Returns a connection of HTTP/1.1 in the place of another one, whose channel is open. */
+  UpstreamConnection replace(StreamLink former) {
+    UpstreamConnection made = new UpstreamConnection(this, loop, former.target(), former.isProbe());
+    onClosed(former);
+    connections.add(made);
+    return made;
+  }
+
+  /** Encodes a request of HTTP/1.1; the caller releases it. */
+  ByteBuf encode(UpstreamRequest head, @Nullable Buffer whole) {
+    return encoder.request(memory, head, whole);
+  }
+
   /** Sets the target of later exchanges. Idle connections of another target close. */
   public void retarget(UpstreamTarget next) {
     if (!next.equals(target)) {
       target = next;
       encoder = new RequestEncoder(next.authority());
-      List.copyOf(idle).forEach(UpstreamConnection::close);
+      streamLimit = Integer.MAX_VALUE;
+      List.copyOf(available).forEach(ClientConnection::retire);
     }
   }
 
@@ -112,10 +165,9 @@ public final class UpstreamClient {
    */
   public void probe(@Nullable String path, long timeoutNanos, Consumer<@Nullable String> done) {
     UpstreamRequest request =
-        new UpstreamRequest("GET", path == null ? "/" : path, Headers.empty(), 0);
-    ByteBuf bytes = path == null ? null : encoder.request(memory, request, Buffer.buffer());
+        path == null ? null : new UpstreamRequest("GET", path, Headers.empty(), 0);
     ProbeListener listener = new ProbeListener(done);
-    UpstreamExchange exchange = open(true).start(request, bytes, true, listener);
+    UpstreamExchange exchange = open(true).start(request, Buffer.buffer(), listener);
     listener.exchange = exchange;
     exchange.limit(now() + timeoutNanos);
     arm(now() + timeoutNanos);
@@ -124,7 +176,7 @@ public final class UpstreamClient {
   /** Closes idle connections, and each other one after its exchange. */
   public void end() {
     ended = true;
-    List.copyOf(idle).forEach(UpstreamConnection::close);
+    List.copyOf(available).forEach(ClientConnection::retire);
   }
 
   /** Resets all connections. Their exchanges fail. Thread-safe. */
@@ -141,19 +193,28 @@ public final class UpstreamClient {
 
   // --- connections ---
 
-  void onIdle(UpstreamConnection connection) {
-    boolean current = connection.target == target || connection.target.equals(target);
-    if (current && !connection.probe && !ended) {
-      idle.addLast(connection);
-    } else {
-      connection.close();
+  /** Handles an exchange's end that left room for another one; returns whether one may follow. */
+  boolean onRoom(ClientConnection connection) {
+    boolean current = connection.target() == target || connection.target().equals(target);
+    if (!current || connection.isProbe() || ended) {
+      connection.retire();
+      return false;
     }
+    available.addLast(connection);
+    return true;
   }
 
-  void onClosed(UpstreamConnection connection) {
+  void onFull(ClientConnection connection) {
+    available.remove(connection);
+  }
+
+  void onClosed(ClientConnection connection) {
     connections.remove(connection);
-    idle.remove(connection);
-    probes -= connection.probe ? 1 : 0;
+    available.remove(connection);
+  }
+
+  void onOver(ClientConnection connection) {
+    exchanges -= connection.isProbe() ? 0 : 1;
   }
 
   // --- deadlines ---
@@ -185,7 +246,7 @@ public final class UpstreamClient {
   /** Ends what has passed its deadline. Returns the next deadline. */
   private long endPassed(long now) {
     long next = UpstreamExchange.NONE;
-    for (UpstreamConnection each : List.copyOf(connections)) {
+    for (ClientConnection each : List.copyOf(connections)) {
       if (!each.isClosed() && each.deadline() <= now) {
         each.onDeadline();
       }

@@ -2,15 +2,15 @@ package dev.berth.upstream.client;
 
 import dev.berth.api.Headers;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.ChannelOption;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.ssl.SslCloseCompletionEvent;
-import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
+import io.netty.util.ReferenceCountUtil;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Promise;
@@ -23,7 +23,7 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection of a client, which has at most one exchange. Confined to the event loop.
+ * A connection of HTTP/1.1, which has at most one exchange. Confined to the event loop.
  *
  * <pre>
  *   OPENING --connected, TLS established--> BUSY --response ended, reusable--> IDLE --send--> BUSY
@@ -33,12 +33,9 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  */
 final class UpstreamConnection extends ChannelInboundHandlerAdapter
-    implements ResponseParser.ResponseSink {
-  /** Maximum time without an exchange. Longer, and the server's own close could meet a request. */
-  private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(1500);
-
-  final UpstreamTarget target;
-  final boolean probe; // or refused: outside the limit of connections
+    implements ClientConnection, ExchangeCarrier, ResponseParser.ResponseSink {
+  private final UpstreamTarget target;
+  private final boolean probe; // or refused: outside the limit of exchanges
   private final UpstreamClient client;
   private final ContextInternal loop;
   private final ResponseParser parser = new ResponseParser(this);
@@ -51,6 +48,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   private boolean unreadable; // the response of a cancelled exchange is malformed
   private boolean closeNotified; // TLS alert of an orderly end
   private @Nullable Throwable fault;
+  private @Nullable ByteBuf waiting; // for the channel
   private int unwritten; // writes that the socket has not accepted
   private long sinceNanos; // last progress
   private long idleNanos; // maximum time in IDLE
@@ -63,22 +61,44 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     this.probe = probe;
   }
 
+  @Override
+  public UpstreamExchange start(
+      @Nullable UpstreamRequest request, @Nullable Buffer whole, ExchangeListener listener) {
+    ByteBuf bytes = request == null ? null : client.encode(request, whole);
+    boolean streamed = request != null && whole == null;
+    long length = streamed ? request.bodyLength() : 0;
+    return begin(new UpstreamExchange(loop, this, listener, length, !streamed), request, bytes);
+  }
+
   /**
-   * Starts an exchange.
+   * Gives the head and a whole body to the channel, as soon as it is open.
    *
-   * @param bytes head and whole body; null for a mere connect
+   * @param bytes null for a mere connect
    */
-  UpstreamExchange start(
-      UpstreamRequest request, @Nullable ByteBuf bytes, boolean whole, ExchangeListener listener) {
-    UpstreamExchange begun =
-        new UpstreamExchange(loop, this, listener, whole ? 0 : request.bodyLength(), whole);
+  private UpstreamExchange begin(
+      UpstreamExchange begun, @Nullable UpstreamRequest request, @Nullable ByteBuf bytes) {
     exchange = begun;
-    if (bytes != null) {
+    if (request != null && bytes != null) {
       parser.begin(request.method().equals("HEAD"));
-      begun.give(bytes);
+      if (isUsable()) {
+        write(bytes);
+      } else {
+        waiting = bytes;
+      }
     }
     touch();
     return begun;
+  }
+
+  @Override
+  public void adopt(StreamCarrier moved) {
+    UpstreamRequest request = moved.request;
+    ByteBuf bytes = request == null ? null : client.encode(request, moved.whole);
+    moved.exchange.moveTo(this);
+    begin(moved.exchange, request, bytes);
+    if (open) {
+      moved.exchange.onOpen();
+    }
   }
 
   // --- opening ---
@@ -96,13 +116,18 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   /** Handles the complete connection, after the TLS handshake. */
-  private void onOpen() {
+  void onOpen() {
     open = true;
-    UpstreamExchange waiting = exchange;
-    if (waiting != null) {
-      waiting.onOpen();
+    ByteBuf bytes = waiting;
+    waiting = null;
+    if (bytes != null) {
+      write(bytes);
+    }
+    UpstreamExchange opened = exchange;
+    if (opened != null) {
+      opened.onOpen();
       if (parser.isDone()) { // a probe that merely connects
-        endExchange(waiting);
+        endExchange(opened);
       }
     }
     touch();
@@ -122,12 +147,16 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
 
   // --- writing ---
 
-  ByteBufAllocator memory() {
-    return client.memory;
+  @Override
+  public Future<Void> write(@Nullable Buffer piece, boolean chunked) {
+    if (piece != null) {
+      return write(RequestEncoder.piece(client.memory, piece, chunked));
+    }
+    return chunked ? write(RequestEncoder.lastChunk(client.memory)) : loop.succeededFuture();
   }
 
   /** Writes bytes to the open channel. */
-  Future<Void> write(ByteBuf bytes) {
+  private Future<Void> write(ByteBuf bytes) {
     ChannelFuture given = Objects.requireNonNull(channel).writeAndFlush(bytes);
     if (given.isSuccess()) {
       return loop.succeededFuture();
@@ -148,20 +177,24 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     return accepted.future();
   }
 
-  boolean hasUnwritten() {
+  @Override
+  public boolean hasUnwritten() {
     return unwritten > 0;
   }
 
   /** Shuts the output down. The response is still read, to its end. */
-  void shutOutput() {
-    endTls();
-    ((DuplexChannel) Objects.requireNonNull(channel).channel()).shutdownOutput();
+  @Override
+  public void stop() {
+    Channel connected = Objects.requireNonNull(channel).channel();
+    ClientConnection.endTls(connected);
+    ((DuplexChannel) connected).shutdownOutput();
     read(true);
   }
 
   // --- reading ---
 
-  void read(boolean on) {
+  @Override
+  public void read(boolean on) {
     if (open && channel != null) { // a handshake is never paused
       channel.channel().config().setAutoRead(on);
       touch();
@@ -230,7 +263,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
         && !ended.isCancelled()) {
       idleNanos = Math.min(IDLE_NANOS, TimeUnit.SECONDS.toNanos(keptSeconds));
       read(true);
-      client.onIdle(this);
+      client.onRoom(this);
     } else {
       close();
     }
@@ -274,13 +307,13 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   /** Returns whether the peer has reset the connection; a lost route confirms nothing. */
-  private static boolean isReset(Throwable fault) {
+  static boolean isReset(Throwable fault) {
     String text = Objects.toString(fault.getMessage(), "");
     return text.contains("onnection reset") || text.contains("roken pipe");
   }
 
-  /** Resets the connection, and ends its exchange. */
-  void fail(@Nullable String reason) {
+  @Override
+  public void fail(@Nullable String reason) {
     UpstreamExchange failed = exchange;
     exchange = null;
     reset();
@@ -289,10 +322,8 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     }
   }
 
-  /**
-   * Resets the connection in a later event, unless the exchange has ended or is cancelled by then.
-   */
-  void failLater(String reason) {
+  @Override
+  public void failLater(String reason) {
     UpstreamExchange failing = exchange;
     loop.runOnContext(
         here -> {
@@ -302,79 +333,102 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
         });
   }
 
-  /** Closes the connection of a cancelled exchange that has sent nothing. */
-  void abandon() {
+  @Override
+  public void abandon() {
     exchange = null;
     reset();
   }
 
   private void reset() {
-    if (isUsable()) {
-      Objects.requireNonNull(channel).channel().config().setOption(ChannelOption.SO_LINGER, 0);
-    }
-    closeFront();
+    close(true);
   }
 
   /** Closes the connection, under TLS after a close_notify. */
-  void close() {
-    if (!closed) {
-      endTls();
-      closeFront();
-    }
+  @Override
+  public void close() {
+    close(false);
   }
 
-  private void endTls() {
-    SslHandler tls = channel == null ? null : channel.pipeline().get(SslHandler.class);
-    if (tls != null) {
-      tls.closeOutbound();
-    }
-  }
-
-  /**
-   * Closes the channel at the front of the pipeline: the TLS handler would wait for the peer's
-   * close_notify.
-   */
-  private void closeFront() {
+  private void close(boolean reset) {
     if (closed) {
       return;
     }
     closed = true;
     client.onClosed(this);
-    ChannelHandlerContext front = channel == null ? null : channel.pipeline().firstContext();
-    if (front != null) { // else not connected, or already closed
-      front.close();
-    }
+    ReferenceCountUtil.release(waiting);
+    waiting = null;
+    ClientConnection.close(channel == null ? null : channel.channel(), reset);
   }
 
-  boolean isClosed() {
+  @Override
+  public void retire() { // called without an exchange
+    close();
+  }
+
+  @Override
+  public void onOver() {
+    client.onOver(this);
+  }
+
+  @Override
+  public UpstreamTarget target() {
+    return target;
+  }
+
+  @Override
+  public boolean isProbe() {
+    return probe;
+  }
+
+  @Override
+  public ChannelHandler handler() {
+    return this;
+  }
+
+  @Override
+  public boolean hasRoom() {
+    return isEmpty() && open && isUsable();
+  }
+
+  @Override
+  public boolean isEmpty() {
+    return exchange == null;
+  }
+
+  @Override
+  public boolean isClosed() {
     return closed;
   }
 
-  /** Returns whether the socket of an idle connection is open. */
-  boolean isUsable() {
+  /** Returns whether the socket is open. */
+  @Override
+  public boolean isUsable() {
     return !closed && channel != null && channel.channel().isActive();
   }
 
   // --- deadlines ---
 
-  long now() {
+  @Override
+  public long now() {
     return client.now();
   }
 
-  /** Records progress. */
-  void touch() {
+  @Override
+  public void touch() {
     sinceNanos = client.now();
     client.arm(deadline());
   }
 
-  long deadline() {
+  @Override
+  public long deadline() {
     UpstreamExchange current = exchange;
     return current == null
         ? sinceNanos + idleNanos
         : current.deadline(target.timeouts(), sinceNanos);
   }
 
-  void onDeadline() {
+  @Override
+  public void onDeadline() {
     UpstreamExchange current = exchange;
     if (current == null) {
       close();

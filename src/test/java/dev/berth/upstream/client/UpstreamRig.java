@@ -6,6 +6,8 @@ import dev.berth.api.Headers;
 import dev.berth.ingress.IngressTransport;
 import dev.berth.upstream.client.ConnectionOpener.NameLookup;
 import dev.berth.upstream.client.UpstreamTarget.ExchangeTimeouts;
+import dev.berth.upstream.client.UpstreamTarget.HttpChoice;
+import dev.berth.upstream.client.UpstreamTarget.HttpVersions;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
@@ -42,6 +44,8 @@ final class UpstreamRig {
   final ContextInternal loop = ((VertxInternal) vertx).createEventLoopContext();
   final ServerSocket server;
   UpstreamClient client;
+  HttpVersions versions = HttpVersions.HTTP_1;
+  int max = 2;
 
   UpstreamRig() throws Exception {
     this(new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1")));
@@ -51,6 +55,10 @@ final class UpstreamRig {
     this.server = server;
     server.setSoTimeout(20_000);
     client = new UpstreamClient(loop, target(LONG, LONG));
+  }
+
+  static HttpChoice choice(HttpVersions versions) {
+    return new HttpChoice(versions, 64 << 10);
   }
 
   static ExchangeTimeouts timeouts(long firstByte, long idle) {
@@ -63,7 +71,8 @@ final class UpstreamRig {
 
   UpstreamTarget target(
       String host, @Nullable UpstreamTls tls, ExchangeTimeouts timeouts, AddressPolicy policy) {
-    return new UpstreamTarget(host, server.getLocalPort(), null, tls, timeouts, 2, policy);
+    return new UpstreamTarget(
+        host, server.getLocalPort(), null, tls, timeouts, max, policy, choice(versions));
   }
 
   void use(UpstreamTarget target) {
