@@ -10,11 +10,13 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.codec.http2.Http2Connection;
+import io.netty.handler.codec.http2.Http2ConnectionAdapter;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameAdapter;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
+import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.handler.ssl.SslCloseCompletionEvent;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
@@ -199,6 +201,14 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
   private void openStreams(ChannelHandlerContext from) {
     StreamCodec made = StreamCodec.of(this, loop, new FrameReceiver());
     codec = made;
+    made.connection()
+        .addListener(
+            new Http2ConnectionAdapter() {
+              @Override
+              public void onStreamClosed(Http2Stream stream) {
+                settle(); // the codec counts it no longer
+              }
+            });
     from.pipeline().replace(this, null, made);
     frames = from.pipeline().context(made);
   }
@@ -291,9 +301,9 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
     }
   }
 
-  /** Resets a stream, unless it has ended. */
+  /** Resets a stream, unless it has ended or not begun. */
   void reset(int id) {
-    if (codec != null && !broken && http2().stream(id) != null) {
+    if (id > 0 && !broken && http2().stream(id) != null) {
       codec().resetStream(frames(), id, Http2Error.CANCEL.code(), frames().newPromise());
       flushLater();
     }
@@ -332,6 +342,8 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
       StreamCarrier carrier = streams.get(id);
       if (carrier != null) {
         carrier.onHead(head, last);
+      } else if (id % 2 == 0) {
+        throw Http2Exception.connectionError(Http2Error.PROTOCOL_ERROR, "stream of the peer");
       }
     }
 

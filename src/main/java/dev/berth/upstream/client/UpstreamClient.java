@@ -193,6 +193,11 @@ public final class UpstreamClient {
 
   // --- connections ---
 
+  /** Returns the number of exchanges that have not ended, without probes. */
+  int ongoing() {
+    return exchanges;
+  }
+
   /** Handles an exchange's end that left room for another one; returns whether one may follow. */
   boolean onRoom(ClientConnection connection) {
     boolean current = connection.target() == target || connection.target().equals(target);

@@ -150,6 +150,15 @@ final class UpstreamRig {
       return event == null ? "nothing in 20 s" : event;
     }
 
+    /** Returns the next event that does not start with a text. */
+    String next(String skipped) throws InterruptedException {
+      String event = next();
+      while (event.startsWith(skipped)) {
+        event = next();
+      }
+      return event;
+    }
+
     void expect(String... expected) throws InterruptedException {
       for (String each : expected) {
         String event = next();
