@@ -16,8 +16,11 @@ import org.jspecify.annotations.Nullable;
 
 /** The frames of one connection of HTTP/2, by Netty's codec. Confined to the event loop. */
 final class StreamCodec extends Http2ConnectionHandler {
-  /** Window of all streams of a connection, which is refilled whether or not streams are read. */
-  private static final int CONNECTION_WINDOW_BYTES = 16 << 20;
+  /**
+   * Window of all streams of a connection, which is refilled whether or not streams are read. Some
+   * servers send nothing while one stream has more to send than this window.
+   */
+  private static final int CONNECTION_WINDOW_BYTES = 1 << 30;
 
   private final StreamLink link;
   private final ContextInternal loop;
