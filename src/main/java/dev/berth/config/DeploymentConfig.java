@@ -285,6 +285,12 @@ public final class DeploymentConfig {
     return all;
   }
 
+  /** Returns the {@code orphan_s} of an upstream, or its default. */
+  public static Duration orphan(Settings deployment, Settings upstream) {
+    return UpstreamOptions.fromUserConfig(upstreamConfig(deployment, upstream))
+        .get(UpstreamOptions.ORPHAN_S);
+  }
+
   /** Returns whether the file or the code requests autoscaling. */
   public static boolean autoscales(Settings settings) {
     return settings.gives(AUTOSCALING_CONFIG)
@@ -332,7 +338,7 @@ public final class DeploymentConfig {
               .mapToInt(each -> each.get(UpstreamOptions.MAX_ONGOING_REQUESTS))
               .max()
               .orElse(1);
-      return withReplicas(said, all.size()).put(MAX_ONGOING_REQUESTS, most);
+      return withReplicas(said, UpstreamOptions.byKey(said).size()).put(MAX_ONGOING_REQUESTS, most);
     }
     if (!autoscales(said)) {
       return said;

@@ -159,6 +159,14 @@ public final class UpstreamOptions {
       KEYS.optional("health", OF_HEALTH.section())
           .means("Probes that close an unhealthy upstream; they take no slot. null: none.");
 
+  public static final ConfigKey<Integer> OWNERS =
+      KEYS.key("owners", Types.integer(1, 1_000, "nodes"), 1)
+          .means(
+              "Number of nodes that own a part of the upstream. The parts' maxima differ by at most"
+                  + " 1, and their sum is max_ongoing_requests, the maximum of owners.");
+
+  private static final String PART = " part "; // of a key; no origin or id has a space
+
   static final Section SECTION = KEYS.section().check(UpstreamOptions::check);
 
   // --- a deployment, under berth ---
@@ -205,11 +213,37 @@ public final class UpstreamOptions {
         || tls != null && (tls.gives(CA_FILE) || tls.gives(CERT_FILE) || tls.gives(KEY_FILE));
   }
 
-  /** Returns the entries of a deployment by their keys, in their order; empty without any. */
+  /**
+   * Returns the upstreams of a deployment by their keys, in their order; empty without any. Each
+   * part of an upstream with several owners has its own key and maximum.
+   */
   public static Map<String, Settings> byKey(Settings deployment) {
     Map<String, Settings> all = new LinkedHashMap<>();
-    deployment.all(UPSTREAMS).forEach(each -> all.put(key(each), each));
+    for (Settings entry : deployment.all(UPSTREAMS)) {
+      int owners = entry.get(OWNERS);
+      int maximum = entry.get(MAX_ONGOING_REQUESTS);
+      for (int part = 0; part < owners; part++) {
+        int own = maximum / owners + (part < maximum % owners ? 1 : 0);
+        all.put(
+            key(entry) + (part == 0 ? "" : PART + (part + 1)),
+            owners == 1 ? entry : entry.put(MAX_ONGOING_REQUESTS, own));
+      }
+    }
     return all;
+  }
+
+  /** Returns the identity of an upstream in the key of one of its parts. */
+  public static String withoutPart(String key) {
+    int part = key.indexOf(PART);
+    return part < 0 ? key : key.substring(0, part);
+  }
+
+  /** Returns the sum of the maxima of an upstream's parts; 0 when the deployment has none. */
+  public static int limit(Settings deployment, String key) {
+    return deployment.all(UPSTREAMS).stream()
+        .filter(each -> key(each).equals(withoutPart(key)))
+        .mapToInt(each -> each.get(MAX_ONGOING_REQUESTS))
+        .sum();
   }
 
   /**
@@ -312,6 +346,11 @@ public final class UpstreamOptions {
     UpstreamOrigin origin = entry.find(URL);
     if (origin == null) {
       return; // invalid, already reported
+    }
+    Integer maximum = entry.find(MAX_ONGOING_REQUESTS);
+    if (maximum != null && entry.get(OWNERS) > maximum) {
+      entry.problem(
+          OWNERS, entry.get(OWNERS).toString(), "at most max_ongoing_requests, " + maximum);
     }
     if (entry.gives(TLS) && !origin.isTls()) {
       entry.problem(TLS, "with " + origin, "a url of https, or no tls");

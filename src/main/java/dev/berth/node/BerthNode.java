@@ -97,6 +97,7 @@ public final class BerthNode {
 
   private final Promise<String> stopAsked = Promise.promise();
   private final @Nullable ServeControl serve; // null: the controller is on another node
+  private final ProxyHandlers proxies;
   private final InitialApplications initial;
 
   // Confined to the control loop.
@@ -113,6 +114,7 @@ public final class BerthNode {
       throw new StartFailedException(refused);
     }
     this.identity = Identity.create(cluster);
+    this.proxies = new ProxyHandlers(config, identity);
     StateLog declared = stateLog();
     this.beganNanos = identity.now();
     this.threads = new InstanceThreads(identity.nanoClock());
@@ -146,7 +148,7 @@ public final class BerthNode {
               serve,
               threads.commands(),
               threads,
-              new ProxyHandlers(config, identity.incarnation()),
+              proxies,
               () -> cluster == null ? List.of() : ClusterIdentity.callers(vertx, cluster));
     }
   }
@@ -293,7 +295,8 @@ public final class BerthNode {
     logTransport();
     InstanceWiring made =
         new InstanceWiring(
-            new InstanceContext(config, identity, meters, loops, threads, log, terms), this::role);
+            new InstanceContext(config, identity, meters, loops, threads, log, proxies, terms),
+            this::role);
     meters.add(threads::show);
     meters.add(workers::show);
     if (cluster != null) {

@@ -48,6 +48,7 @@ final class InstanceRuntime {
    * @param meters metrics of the whole instance
    * @param threads threads for blocking work: builders, and the hooks of handlers
    * @param log log of the process
+   * @param proxies handlers of upstreams
    * @param cluster cluster of the node; null for none
    */
   record InstanceContext(
@@ -57,6 +58,7 @@ final class InstanceRuntime {
       EventLoops loops,
       HookThreads threads,
       LogFeed log,
+      ProxyHandlers proxies,
       @Nullable ClusterIdentity cluster) {
     Vertx vertx() {
       return loops.control().home().owner();
@@ -101,7 +103,7 @@ final class InstanceRuntime {
                 MIN_REMEMBERED_NANOS, on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos()));
     builds =
         new BuildCache(on.threads, control, role, role::tell, code -> onCodeClosed(code, role));
-    builds.serve(new ProxyHandlers(on.config, on.identity.incarnation()));
+    builds.serve(on.proxies);
     builds.onIdle(
         code -> EventBusCleanup.removeConsumers(on.vertx().eventBus(), code.classLoader()));
     deployments =
@@ -118,7 +120,14 @@ final class InstanceRuntime {
             this::show,
             control,
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
-            role::tell);
+            role::tell,
+            on.cluster == null
+                ? null
+                : new UpstreamShares(
+                    on.proxies.lease(),
+                    control.ticks(on.identity.nanoClock()),
+                    control,
+                    role::tell));
     routes =
         new RouteRegistry(
             ingress::update,

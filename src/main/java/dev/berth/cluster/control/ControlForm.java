@@ -38,19 +38,40 @@ final class ControlForm {
           Leaving.class,
           NodeLeft.class);
 
-  /** A message that overtakes waiting messages. */
-  sealed interface Urgent permits NodeBeat, Beat {}
+  /** A message that overtakes waiting messages. Its number is sent apart from the JSON. */
+  sealed interface Urgent permits NodeBeat, Beat {
+    long number();
+
+    /** Returns the same message with another number. */
+    Record numbered(long number);
+  }
 
   /**
    * A heartbeat of a node.
    *
+   * @param number of the heartbeat on its link, from 1
    * @param unreachable names of nodes that it cannot reach
    * @param pausedMillis duration of a pause of its control loop just before; 0 for none
    */
-  public record NodeBeat(List<String> unreachable, long pausedMillis) implements Urgent {}
+  public record NodeBeat(long number, List<String> unreachable, long pausedMillis)
+      implements Urgent {
+    @Override
+    public Record numbered(long number) {
+      return new NodeBeat(number, unreachable, pausedMillis);
+    }
+  }
 
-  /** A heartbeat of the controller. */
-  public record Beat(ClusterEpoch authority) implements Urgent {}
+  /**
+   * A heartbeat of the controller.
+   *
+   * @param number of the last heartbeat of the node on this link; 0 for none
+   */
+  public record Beat(ClusterEpoch authority, long number) implements Urgent {
+    @Override
+    public Record numbered(long number) {
+      return new Beat(authority, number);
+    }
+  }
 
   /**
    * The inventory of a node.

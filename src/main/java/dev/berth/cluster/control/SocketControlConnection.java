@@ -3,6 +3,7 @@ package dev.berth.cluster.control;
 import dev.berth.cluster.control.ControlForm.Urgent;
 import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.link.TlsFailure;
 import dev.berth.config.ClusterConfig.ClusterRole;
 import dev.berth.stream.CountingLimit;
 import io.vertx.core.buffer.Buffer;
@@ -28,6 +29,7 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
   private static final byte LAST = 0;
   private static final byte MORE = 1; // more chunks of the message follow
   private static final byte ALONE = 2; // sent between chunks of another message
+  private static final int BEAT_HEADER_BYTES = 1 + Long.BYTES; // with the number
 
   private final LinkTls tls;
   private final ControlConnectionHandler user;
@@ -36,7 +38,8 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
   private int waitingBytes;
   private int sentBytes; // of the first message
   private Buffer joined = Buffer.buffer(); // received chunks of a message
-  // The last heartbeats. Most equal the one before, and their JSON costs more than the rest.
+  // The last heartbeats, without their numbers. Most equal the one before, and their JSON costs
+  // more than the rest.
   private @Nullable Record sentBeat;
   private Buffer sentBeatBytes = Buffer.buffer();
   private @Nullable Record receivedBeat;
@@ -68,6 +71,14 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
     link.open();
   }
 
+  /** Ends a line whose socket was not connected. */
+  void endUnconnected(Throwable failed) {
+    if (ControlLoops.isRefusal(failed)) {
+      user.onRefused();
+    }
+    end(TlsFailure.describe(failed));
+  }
+
   @Override
   public @Nullable String refusal(String cluster, String node, ClusterRole role) {
     return tls.refusal(Objects.requireNonNull(socket), cluster, node, role);
@@ -77,12 +88,14 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
 
   @Override
   public void send(Record message) {
-    if (message instanceof Urgent) {
-      if (!message.equals(sentBeat)) {
-        sentBeatBytes = ControlForm.encode(message);
-        sentBeat = message;
+    if (message instanceof Urgent beat) {
+      Record plain = beat.numbered(0);
+      if (!plain.equals(sentBeat)) {
+        sentBeatBytes = ControlForm.encode(plain);
+        sentBeat = plain;
       }
-      link.writeFirst(out -> out.appendByte(ALONE).appendBuffer(sentBeatBytes));
+      link.writeFirst(
+          out -> out.appendByte(ALONE).appendLong(beat.number()).appendBuffer(sentBeatBytes));
       return;
     }
     Buffer bytes = ControlForm.encode(message);
@@ -119,15 +132,11 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
         return;
       }
       byte kind = frame.getByte(0);
-      Buffer piece = frame.slice(1, frame.length());
       if (kind == ALONE) {
-        if (!piece.equals(receivedBeatBytes)) {
-          receivedBeat = decode(piece);
-          receivedBeatBytes = piece;
-        }
-        receiveMessage(receivedBeat);
+        onBeat(frame);
         continue;
       }
+      Buffer piece = frame.slice(1, frame.length());
       joined.appendBuffer(piece);
       if (joined.length() > MAX_BYTES) {
         link.end("a message of more than " + MAX_BYTES + " bytes");
@@ -137,6 +146,20 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
         receiveMessage(decode(message));
       }
     }
+  }
+
+  private void onBeat(Buffer frame) {
+    if (frame.length() < BEAT_HEADER_BYTES) {
+      link.end("a heartbeat of " + frame.length() + " bytes");
+      return;
+    }
+    Buffer piece = frame.slice(BEAT_HEADER_BYTES, frame.length());
+    if (!piece.equals(receivedBeatBytes)) {
+      receivedBeat = decode(piece);
+      receivedBeatBytes = piece;
+    }
+    receiveMessage(
+        receivedBeat instanceof Urgent it ? it.numbered(frame.getLong(1)) : receivedBeat);
   }
 
   /** Reads a message; an unreadable one ends the line, and is null. */

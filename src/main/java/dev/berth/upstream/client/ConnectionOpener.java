@@ -39,7 +39,7 @@ final class ConnectionOpener {
 
   /** Opens a connection, unless it closes before. */
   void open(ClientConnection connection) {
-    UpstreamTarget target = connection.target();
+    UpstreamTarget target = connection.target;
     String path = target.socketPath();
     if (path != null) {
       io.vertx.core.net.SocketAddress unix =
@@ -60,7 +60,7 @@ final class ConnectionOpener {
   }
 
   private void connectPermitted(ClientConnection connection, List<InetSocketAddress> found) {
-    UpstreamTarget target = connection.target();
+    UpstreamTarget target = connection.target;
     String refusal = "name: no address";
     for (InetSocketAddress each : found) {
       refusal = target.addresses().refusal(each.getAddress(), target.port());
@@ -76,7 +76,7 @@ final class ConnectionOpener {
     if (connection.isClosed()) {
       return;
     }
-    UpstreamTarget target = connection.target();
+    UpstreamTarget target = connection.target;
     boolean unix = target.socketPath() != null;
     Bootstrap bootstrap =
         new Bootstrap()
@@ -102,11 +102,11 @@ final class ConnectionOpener {
     return new ChannelInitializer<Channel>() {
       @Override
       protected void initChannel(Channel channel) {
-        UpstreamTls tls = connection.target().tls();
+        UpstreamTls tls = connection.target.tls();
         if (tls != null) {
-          channel.pipeline().addLast(tls.handler(memory, connection.target().port()));
+          channel.pipeline().addLast(tls.handler(memory, connection.target.port()));
         }
-        channel.pipeline().addLast(connection.handler());
+        channel.pipeline().addLast(connection);
       }
     };
   }

@@ -44,7 +44,7 @@ final class StreamCarrier implements ExchangeCarrier {
     this.link = link;
     this.request = request;
     this.whole = whole;
-    this.head = request == null ? null : StreamHeads.request(request, whole, link.target());
+    this.head = request == null ? null : StreamHeads.request(request, whole, link.target);
     boolean streamed = request != null && whole == null;
     long length = streamed ? request.bodyLength() : 0;
     this.exchange = new UpstreamExchange(loop, this, listener, length, !streamed);
@@ -91,7 +91,7 @@ final class StreamCarrier implements ExchangeCarrier {
 
   @Override
   public boolean isUsable() {
-    return link.isOpen();
+    return link.open;
   }
 
   @Override
@@ -249,7 +249,7 @@ final class StreamCarrier implements ExchangeCarrier {
   }
 
   long deadline() {
-    return exchange.deadline(link.target().timeouts(), sinceNanos);
+    return exchange.deadline(link.target.timeouts(), sinceNanos);
   }
 
   @Override

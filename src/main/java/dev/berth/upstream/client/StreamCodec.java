@@ -44,7 +44,7 @@ final class StreamCodec extends Http2ConnectionHandler {
     Http2Settings settings =
         new Http2Settings()
             .pushEnabled(false)
-            .initialWindowSize(link.target().http().windowBytes())
+            .initialWindowSize(link.target.http().windowBytes())
             .maxHeaderListSize(ResponseParser.MAX_HEAD_BYTES);
     return new CodecBuilder(link, loop).of(streams, frames, settings);
   }

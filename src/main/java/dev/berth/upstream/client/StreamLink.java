@@ -3,12 +3,9 @@ package dev.berth.upstream.client;
 import dev.berth.upstream.client.UpstreamTarget.HttpVersions;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
-import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.socket.DuplexChannel;
+import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
 import io.netty.handler.codec.http2.Http2Error;
@@ -17,21 +14,16 @@ import io.netty.handler.codec.http2.Http2FrameAdapter;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
-import io.netty.handler.ssl.SslCloseCompletionEvent;
-import io.netty.handler.ssl.SslHandler;
-import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import io.netty.util.collection.IntObjectHashMap;
 import io.netty.util.collection.IntObjectMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
-import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,46 +41,35 @@ import org.jspecify.annotations.Nullable;
  * beyond it move to other connections. The ack of a PING that follows the reset of a stream
  * confirms that the peer has read the reset.
  */
-final class StreamLink extends ChannelInboundHandlerAdapter implements ClientConnection {
+final class StreamLink extends ClientConnection {
   /** Limit of stream ids, far below that of the protocol. */
   private static final int MAX_STREAM_ID = 1 << 30;
 
-  private final UpstreamClient client;
-  private final ContextInternal loop;
-  private final UpstreamTarget target;
-  private final boolean probe;
   private final Set<StreamCarrier> waiting = new LinkedHashSet<>(); // for the SETTINGS
   private final IntObjectMap<StreamCarrier> streams = new IntObjectHashMap<>(); // also cancelled
   private final ArrayDeque<StreamCarrier> pinged = new ArrayDeque<>(); // await the ack
   private final ArrayDeque<StreamCarrier> unpinged = new ArrayDeque<>(); // await the next PING
   private final Runnable flushing = this::flush;
-  private @Nullable Channel channel; // null until the name is resolved
   private @Nullable StreamCodec codec; // null until the protocol is known
   private @Nullable ChannelHandlerContext frames; // of the codec
-  private boolean open;
   private boolean offered; // to the client
   private boolean retired;
-  private boolean suspect; // malformed frames, or no ack within a grace time
+  private boolean suspect; // no ack within a grace time
   private boolean broken;
-  private boolean closed;
   private boolean flushPending;
   private boolean pinging;
   private long pings;
-  private @Nullable Throwable fault;
   private long idleSinceNanos;
 
   StreamLink(UpstreamClient client, ContextInternal loop, UpstreamTarget target, boolean probe) {
-    this.client = client;
-    this.loop = loop;
-    this.target = target;
-    this.probe = probe;
+    super(client, loop, target, probe);
     this.retired = probe; // no second exchange
   }
 
   // --- exchanges ---
 
   @Override
-  public UpstreamExchange start(
+  UpstreamExchange start(
       @Nullable UpstreamRequest request, @Nullable Buffer whole, ExchangeListener listener) {
     StreamCarrier carrier = new StreamCarrier(client, loop, this, request, whole, listener);
     adopt(carrier);
@@ -96,7 +77,7 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
   }
 
   @Override
-  public void adopt(StreamCarrier carrier) {
+  void adopt(StreamCarrier carrier) {
     carrier.moveTo(this);
     if (open) {
       begin(carrier);
@@ -114,8 +95,8 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
   }
 
   @Override
-  public boolean hasRoom() {
-    if (closed || retired || (channel != null && open && !channel.isActive())) {
+  boolean hasRoom() {
+    if (isClosed() || retired || (open && !isActive())) {
       return false;
     }
     return open ? room() > 0 : waiting.size() < client.streamLimit;
@@ -129,12 +110,8 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
   }
 
   @Override
-  public boolean isEmpty() {
+  boolean isEmpty() {
     return streams.isEmpty() && waiting.isEmpty();
-  }
-
-  boolean isOpen() {
-    return open;
   }
 
   /** Removes an exchange that has ended, and offers its place or closes. */
@@ -147,16 +124,16 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
   }
 
   private void settle() {
-    if (closed) {
+    if (isClosed()) {
       return;
     }
     idleSinceNanos = client.now();
     if (isEmpty() && (!open || retired || broken)) {
-      close();
+      finish();
     } else if (open && !offered && hasRoom()) {
       offered = client.onRoom(this);
     }
-    if (isEmpty() && !closed) {
+    if (isEmpty() && !isClosed()) {
       client.arm(deadline());
     }
   }
@@ -164,41 +141,19 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
   // --- opening ---
 
   @Override
-  public void handlerAdded(ChannelHandlerContext added) {
-    channel = added.channel();
-  }
-
-  @Override
-  public void channelActive(ChannelHandlerContext from) {
-    if (target.tls() == null) {
-      loop.dispatch(here -> openStreams(from));
-    }
-  }
-
-  @Override
-  public void userEventTriggered(ChannelHandlerContext from, Object event) {
-    if (event instanceof SslHandshakeCompletionEvent done) {
-      loop.dispatch(here -> onHandshake(from, done));
-    } else if (event instanceof SslCloseCompletionEvent end && end.isSuccess()) {
-      channelInactive(from);
-    }
-  }
-
-  private void onHandshake(ChannelHandlerContext from, SslHandshakeCompletionEvent done) {
-    String selected = from.pipeline().get(SslHandler.class).applicationProtocol();
-    if (!done.isSuccess()) {
-      fail("TLS: " + done.cause().getMessage());
-    } else if ("h2".equals(selected)) {
-      openStreams(from);
+  void onConnected(@Nullable String protocol) {
+    if (target.tls() == null || "h2".equals(protocol)) {
+      openStreams();
     } else if (target.http().versions() == HttpVersions.HTTP_2) {
       fail("TLS: no h2 by ALPN");
     } else {
-      openPlain(from);
+      openPlain();
     }
   }
 
   /** Starts HTTP/2 with the preface. */
-  private void openStreams(ChannelHandlerContext from) {
+  private void openStreams() {
+    ChannelPipeline pipeline = Objects.requireNonNull(channel).pipeline();
     StreamCodec made = StreamCodec.of(this, loop, new FrameReceiver());
     codec = made;
     made.connection()
@@ -209,16 +164,15 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
                 settle(); // the codec counts it no longer
               }
             });
-    from.pipeline().replace(this, null, made);
-    frames = from.pipeline().context(made);
+    pipeline.replace(this, null, made);
+    frames = pipeline.context(made);
   }
 
   /** Continues with HTTP/1.1: one exchange on this channel, and the others on their own. */
-  private void openPlain(ChannelHandlerContext from) {
+  private void openPlain() {
     client.streamLimit = 1;
-    closed = true;
     UpstreamConnection plain = client.replace(this);
-    from.pipeline().replace(this, null, plain);
+    Objects.requireNonNull(channel).pipeline().replace(this, null, plain);
     List<StreamCarrier> moving = List.copyOf(waiting);
     waiting.clear();
     moving.stream().limit(1).forEach(plain::adopt);
@@ -230,6 +184,11 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
   private void onSettings() {
     client.streamLimit = Math.max(1, http2().local().maxActiveStreams());
     boolean opening = !open;
+    String refusal = client.refusal();
+    if (opening && refusal != null) {
+      fail(refusal);
+      return;
+    }
     open = true;
     List<StreamCarrier> all = List.copyOf(waiting);
     waiting.clear();
@@ -413,7 +372,7 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
 
   /** Handles malformed frames. The close by the peer may still confirm cancellations. */
   void onBroken(String reason, @Nullable Http2Exception error) {
-    if (closed || broken) {
+    if (isClosed() || broken) {
       return;
     }
     if (!open) {
@@ -428,9 +387,8 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
         each.onUnusable(reason);
       }
     }
-    if (!closed) {
-      ClientConnection.endTls(frames().channel());
-      ((DuplexChannel) frames().channel()).shutdownOutput();
+    if (!isClosed()) {
+      shutOutput();
     }
   }
 
@@ -448,24 +406,12 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
   }
 
   @Override
-  public void exceptionCaught(ChannelHandlerContext from, Throwable cause) {
-    if (fault == null) {
-      fault = cause;
-    }
-    if (!(cause instanceof IOException) || cause instanceof SSLException) { // else Netty closes
-      loop.dispatch(here -> fail(Objects.toString(cause.getMessage(), cause.toString())));
-    }
+  void onInputEnd() {
+    end(endReason(), isEndConfirming());
   }
 
   @Override
-  public void channelInactive(ChannelHandlerContext from) {
-    boolean confirmed = open && (fault == null || UpstreamConnection.isReset(fault));
-    String reason = (open ? "response" : "connect") + ": closed by the upstream";
-    loop.dispatch(here -> end(fault == null ? reason : reason + ": " + fault, confirmed));
-  }
-
-  @Override
-  public void fail(@Nullable String reason) {
+  void fail(@Nullable String reason) {
     end(Objects.toString(reason, "unknown"), false);
   }
 
@@ -475,8 +421,7 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
    * @param confirmed whether the end confirms cancellations
    */
   private void end(String reason, boolean confirmed) {
-    suspect = true;
-    close();
+    reset();
     for (StreamCarrier each : carriers()) {
       if (confirmed && each.exchange.isCancelled()) {
         each.exchange.onEnd();
@@ -487,49 +432,29 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
   }
 
   @Override
-  public void retire() {
+  void retire() {
     retired = true;
     offered = false;
     client.onFull(this);
     settle();
   }
 
-  @Override
-  public void close() {
-    if (!closed) {
-      closed = true;
-      client.onClosed(this);
-      if (open && !suspect && !broken) {
+  /** Closes the connection without exchanges. */
+  private void finish() {
+    if (suspect || broken) {
+      reset();
+    } else {
+      if (open && !isClosed()) {
         goAway(Http2Error.NO_ERROR);
       }
-      ClientConnection.close(channel, suspect || broken);
+      close();
     }
-  }
-
-  @Override
-  public boolean isClosed() {
-    return closed;
-  }
-
-  @Override
-  public UpstreamTarget target() {
-    return target;
-  }
-
-  @Override
-  public boolean isProbe() {
-    return probe;
-  }
-
-  @Override
-  public ChannelHandler handler() {
-    return this;
   }
 
   // --- deadlines ---
 
   @Override
-  public long deadline() {
+  long deadline() {
     if (isEmpty()) {
       return idleSinceNanos + IDLE_NANOS;
     }
@@ -537,9 +462,9 @@ final class StreamLink extends ChannelInboundHandlerAdapter implements ClientCon
   }
 
   @Override
-  public void onDeadline() {
+  void onDeadline() {
     if (isEmpty()) {
-      close();
+      finish();
     }
     for (StreamCarrier each : carriers()) {
       if (each.deadline() <= client.now()) {

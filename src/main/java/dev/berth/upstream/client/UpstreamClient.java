@@ -16,6 +16,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +29,8 @@ public final class UpstreamClient {
   private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
   private static final String CLOSED = "client: closed";
+  private static final String ALL_IN_USE = "client: all connections in use";
+  private static final String LEASE_ENDED = "the node's lease has ended";
 
   /** Memory of requests and of the socket's reads; Vert.x's pool, for all sockets of the loop. */
   final ByteBufAllocator memory = VertxByteBufAllocator.POOLED_ALLOCATOR;
@@ -36,6 +39,7 @@ public final class UpstreamClient {
   private final Ticker clock;
   private final long origin;
   private final ConnectionOpener opener;
+  private final BooleanSupplier leaseEnded;
   private final Set<ClientConnection> connections = new HashSet<>();
   private final ArrayDeque<ClientConnection> available = new ArrayDeque<>(); // last in, first out
   private int exchanges; // without probes
@@ -50,15 +54,24 @@ public final class UpstreamClient {
   private boolean ended;
   private boolean closed;
 
-  public UpstreamClient(ContextInternal loop, UpstreamTarget target) {
-    this(loop, target, host -> loop.owner().nameResolver().resolveAll(loop.nettyEventLoop(), host));
+  /**
+   * @param leaseEnded returns whether no request may be sent
+   */
+  public UpstreamClient(ContextInternal loop, UpstreamTarget target, BooleanSupplier leaseEnded) {
+    this(
+        loop,
+        target,
+        host -> loop.owner().nameResolver().resolveAll(loop.nettyEventLoop(), host),
+        leaseEnded);
   }
 
-  UpstreamClient(ContextInternal loop, UpstreamTarget target, NameLookup names) {
+  UpstreamClient(
+      ContextInternal loop, UpstreamTarget target, NameLookup names, BooleanSupplier leaseEnded) {
     this.loop = loop;
     this.clock = loop.nettyEventLoop().ticker();
     this.origin = clock.nanoTime();
     this.opener = new ConnectionOpener(loop, memory, names);
+    this.leaseEnded = leaseEnded;
     this.target = target;
     this.encoder = new RequestEncoder(target.authority());
   }
@@ -73,8 +86,8 @@ public final class UpstreamClient {
   public UpstreamExchange send(
       UpstreamRequest head, @Nullable Buffer whole, ExchangeListener listener) {
     assert loop.inThread();
-    boolean refused = closed || exchanges >= target.maxConnections();
-    ClientConnection connection = refused ? refusal() : take(false);
+    boolean refused = closed || exchanges >= target.maxConnections() || leaseEnded.getAsBoolean();
+    ClientConnection connection = refused ? openNone() : take(false);
     try {
       UpstreamExchange made = connection.start(head, whole, listener);
       exchanges += refused ? 0 : 1;
@@ -97,7 +110,7 @@ public final class UpstreamClient {
   }
 
   private void offer(ClientConnection connection) {
-    if (connection.hasRoom() && !connection.isProbe()) {
+    if (connection.hasRoom() && !connection.probe) {
       available.addLast(connection);
     }
   }
@@ -121,9 +134,10 @@ public final class UpstreamClient {
   }
 
   /** Returns a connection that never opens and fails in a later event. */
-  private ClientConnection refusal() {
+  private ClientConnection openNone() {
     ClientConnection made = new UpstreamConnection(this, loop, target, true);
-    loop.runOnContext(here -> made.fail(closed ? CLOSED : "client: all connections in use"));
+    String reason = closed ? CLOSED : refusal();
+    loop.runOnContext(here -> made.fail(reason == null ? ALL_IN_USE : reason));
     return made;
   }
 
@@ -136,8 +150,8 @@ public final class UpstreamClient {
 
   /** Returns a connection of HTTP/1.1 in the place of another one, whose channel is open. */
   UpstreamConnection replace(StreamLink former) {
-    UpstreamConnection made = new UpstreamConnection(this, loop, former.target(), former.isProbe());
-    onClosed(former);
+    UpstreamConnection made = new UpstreamConnection(this, loop, former.target, former.probe);
+    former.surrender();
     connections.add(made);
     return made;
   }
@@ -198,10 +212,15 @@ public final class UpstreamClient {
     return exchanges;
   }
 
+  /** Returns why an open connection gets no request; null if it does. */
+  @Nullable String refusal() {
+    return leaseEnded.getAsBoolean() ? LEASE_ENDED : null;
+  }
+
   /** Handles an exchange's end that left room for another one; returns whether one may follow. */
   boolean onRoom(ClientConnection connection) {
-    boolean current = connection.target() == target || connection.target().equals(target);
-    if (!current || connection.isProbe() || ended) {
+    boolean current = connection.target == target || connection.target.equals(target);
+    if (!current || connection.probe || ended) {
       connection.retire();
       return false;
     }
@@ -219,7 +238,7 @@ public final class UpstreamClient {
   }
 
   void onOver(ClientConnection connection) {
-    exchanges -= connection.isProbe() ? 0 : 1;
+    exchanges -= connection.probe ? 0 : 1;
   }
 
   // --- deadlines ---

@@ -2,24 +2,16 @@ package dev.berth.upstream.client;
 
 import dev.berth.api.Headers;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
-import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.socket.DuplexChannel;
-import io.netty.handler.ssl.SslCloseCompletionEvent;
-import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import io.netty.util.ReferenceCountUtil;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
-import java.io.IOException;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,22 +24,13 @@ import org.jspecify.annotations.Nullable;
  *   IDLE --1.5 s, the server's Keep-Alive - 1 s, or bytes--> closed
  * </pre>
  */
-final class UpstreamConnection extends ChannelInboundHandlerAdapter
-    implements ClientConnection, ExchangeCarrier, ResponseParser.ResponseSink {
-  private final UpstreamTarget target;
-  private final boolean probe; // or refused: outside the limit of exchanges
-  private final UpstreamClient client;
-  private final ContextInternal loop;
+final class UpstreamConnection extends ClientConnection
+    implements ExchangeCarrier, ResponseParser.ResponseSink {
   private final ResponseParser parser = new ResponseParser(this);
   private final Handler<UpstreamExchange> ending = this::endExchange;
-  private @Nullable ChannelHandlerContext channel; // null until the name is resolved
   private @Nullable UpstreamExchange exchange;
-  private boolean open;
-  private boolean closed;
   private boolean excess; // bytes after a response
   private boolean unreadable; // the response of a cancelled exchange is malformed
-  private boolean closeNotified; // TLS alert of an orderly end
-  private @Nullable Throwable fault;
   private @Nullable ByteBuf waiting; // for the channel
   private int unwritten; // writes that the socket has not accepted
   private long sinceNanos; // last progress
@@ -55,14 +38,11 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
 
   UpstreamConnection(
       UpstreamClient client, ContextInternal loop, UpstreamTarget target, boolean probe) {
-    this.client = client;
-    this.loop = loop;
-    this.target = target;
-    this.probe = probe;
+    super(client, loop, target, probe);
   }
 
   @Override
-  public UpstreamExchange start(
+  UpstreamExchange start(
       @Nullable UpstreamRequest request, @Nullable Buffer whole, ExchangeListener listener) {
     ByteBuf bytes = request == null ? null : client.encode(request, whole);
     boolean streamed = request != null && whole == null;
@@ -91,7 +71,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   @Override
-  public void adopt(StreamCarrier moved) {
+  void adopt(StreamCarrier moved) {
     UpstreamRequest request = moved.request;
     ByteBuf bytes = request == null ? null : client.encode(request, moved.whole);
     moved.exchange.moveTo(this);
@@ -104,19 +84,17 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   // --- opening ---
 
   @Override
-  public void handlerAdded(ChannelHandlerContext added) {
-    channel = added;
-  }
-
-  @Override
-  public void channelActive(ChannelHandlerContext from) {
-    if (target.tls() == null) {
-      loop.dispatch(here -> onOpen());
-    }
+  void onConnected(@Nullable String protocol) {
+    onOpen();
   }
 
   /** Handles the complete connection, after the TLS handshake. */
   void onOpen() {
+    String refusal = client.refusal();
+    if (refusal != null) {
+      fail(refusal);
+      return;
+    }
     open = true;
     ByteBuf bytes = waiting;
     waiting = null;
@@ -131,18 +109,6 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
       }
     }
     touch();
-  }
-
-  @Override
-  public void userEventTriggered(ChannelHandlerContext from, Object event) {
-    if (event instanceof SslHandshakeCompletionEvent done && done.isSuccess()) {
-      loop.dispatch(here -> onOpen());
-    } else if (event instanceof SslHandshakeCompletionEvent failed) {
-      loop.dispatch(here -> fail("TLS: " + failed.cause().getMessage()));
-    } else if (event instanceof SslCloseCompletionEvent end && end.isSuccess()) {
-      closeNotified = true;
-      loop.dispatch(here -> onInputEnd());
-    }
   }
 
   // --- writing ---
@@ -185,9 +151,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   /** Shuts the output down. The response is still read, to its end. */
   @Override
   public void stop() {
-    Channel connected = Objects.requireNonNull(channel).channel();
-    ClientConnection.endTls(connected);
-    ((DuplexChannel) connected).shutdownOutput();
+    shutOutput();
     read(true);
   }
 
@@ -196,7 +160,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   @Override
   public void read(boolean on) {
     if (open && channel != null) { // a handshake is never paused
-      channel.channel().config().setAutoRead(on);
+      channel.config().setAutoRead(on);
       touch();
     }
   }
@@ -273,47 +237,23 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   // --- end ---
 
   @Override
-  public void exceptionCaught(ChannelHandlerContext from, Throwable cause) {
-    if (fault == null) {
-      fault = cause;
-    }
-    if (!(cause instanceof IOException) || cause instanceof SSLException) { // else Netty closes
-      loop.dispatch(here -> fail(Objects.toString(cause.getMessage(), cause.toString())));
-    }
-  }
-
-  @Override
-  public void channelInactive(ChannelHandlerContext from) {
-    loop.dispatch(here -> onInputEnd());
-  }
-
-  private void onInputEnd() {
+  void onInputEnd() {
     UpstreamExchange ended = exchange;
     if (ended == null || !open) {
-      fail("connect: closed by the upstream" + cause());
+      fail(endReason());
       return;
     }
     boolean orderly = fault == null && (target.tls() == null || closeNotified);
-    boolean confirmed = ended.isCancelled() && (fault == null || isReset(fault));
+    boolean confirmed = ended.isCancelled() && isEndConfirming();
     if (confirmed || parser.isDone() || (orderly && parser.endOfInput())) {
       endExchange(ended);
     } else {
-      fail("response: closed by the upstream" + cause());
+      fail(endReason());
     }
   }
 
-  private String cause() {
-    return fault == null ? "" : ": " + fault.getMessage();
-  }
-
-  /** Returns whether the peer has reset the connection; a lost route confirms nothing. */
-  static boolean isReset(Throwable fault) {
-    String text = Objects.toString(fault.getMessage(), "");
-    return text.contains("onnection reset") || text.contains("roken pipe");
-  }
-
   @Override
-  public void fail(@Nullable String reason) {
+  void fail(@Nullable String reason) {
     UpstreamExchange failed = exchange;
     exchange = null;
     reset();
@@ -339,29 +279,14 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     reset();
   }
 
-  private void reset() {
-    close(true);
-  }
-
-  /** Closes the connection, under TLS after a close_notify. */
   @Override
-  public void close() {
-    close(false);
-  }
-
-  private void close(boolean reset) {
-    if (closed) {
-      return;
-    }
-    closed = true;
-    client.onClosed(this);
+  void onClose() {
     ReferenceCountUtil.release(waiting);
     waiting = null;
-    ClientConnection.close(channel == null ? null : channel.channel(), reset);
   }
 
   @Override
-  public void retire() { // called without an exchange
+  void retire() { // called without an exchange
     close();
   }
 
@@ -371,39 +296,18 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   @Override
-  public UpstreamTarget target() {
-    return target;
+  boolean hasRoom() {
+    return isEmpty() && open && isActive();
   }
 
   @Override
-  public boolean isProbe() {
-    return probe;
-  }
-
-  @Override
-  public ChannelHandler handler() {
-    return this;
-  }
-
-  @Override
-  public boolean hasRoom() {
-    return isEmpty() && open && isUsable();
-  }
-
-  @Override
-  public boolean isEmpty() {
+  boolean isEmpty() {
     return exchange == null;
   }
 
   @Override
-  public boolean isClosed() {
-    return closed;
-  }
-
-  /** Returns whether the socket is open. */
-  @Override
   public boolean isUsable() {
-    return !closed && channel != null && channel.channel().isActive();
+    return isActive();
   }
 
   // --- deadlines ---
@@ -420,7 +324,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   @Override
-  public long deadline() {
+  long deadline() {
     UpstreamExchange current = exchange;
     return current == null
         ? sinceNanos + idleNanos
@@ -428,7 +332,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   @Override
-  public void onDeadline() {
+  void onDeadline() {
     UpstreamExchange current = exchange;
     if (current == null) {
       close();

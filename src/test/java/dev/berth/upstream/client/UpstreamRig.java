@@ -46,6 +46,7 @@ final class UpstreamRig {
   UpstreamClient client;
   HttpVersions versions = HttpVersions.HTTP_1;
   int max = 2;
+  volatile boolean leaseEnded;
 
   UpstreamRig() throws Exception {
     this(new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1")));
@@ -54,7 +55,7 @@ final class UpstreamRig {
   UpstreamRig(ServerSocket server) throws Exception {
     this.server = server;
     server.setSoTimeout(20_000);
-    client = new UpstreamClient(loop, target(LONG, LONG));
+    client = new UpstreamClient(loop, target(LONG, LONG), () -> leaseEnded);
   }
 
   static HttpChoice choice(HttpVersions versions) {
@@ -76,11 +77,11 @@ final class UpstreamRig {
   }
 
   void use(UpstreamTarget target) {
-    client = new UpstreamClient(loop, target);
+    client = new UpstreamClient(loop, target, () -> leaseEnded);
   }
 
   void use(UpstreamTarget target, NameLookup names) {
-    client = new UpstreamClient(loop, target, names);
+    client = new UpstreamClient(loop, target, names, () -> leaseEnded);
   }
 
   /** Runs a step on the loop, and has its result. */
