@@ -4,6 +4,7 @@ import dev.berth.api.Deployment;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Schema;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Type;
@@ -39,6 +40,12 @@ public final class UpstreamOptions {
           "authorization, proxy-authorization, x-api-key, api-key, cookie or a name that starts with"
               + " x-berth-; other headers pass anyway",
           "^(authorization|proxy-authorization|x-api-key|api-key|cookie|x-berth-[a-z0-9_-]+)$");
+
+  private static final Type<String> HTTP_VERSION =
+      Types.parsed(
+          "1.1, 2 or auto",
+          text -> List.of("1.1", "2", "auto").contains(text) ? text : null,
+          Schema.oneOf(List.of("auto", "1.1", "2", 1.1, 2)));
 
   // --- tls ---
 
@@ -115,6 +122,11 @@ public final class UpstreamOptions {
           .means("Headers of the client that pass although they are dropped by default.");
   public static final ConfigKey<Settings> TLS =
       KEYS.optional("tls", TLS_SECTION).means("TLS towards the upstream; only with https.");
+  public static final ConfigKey<String> HTTP =
+      KEYS.optional("http", HTTP_VERSION)
+          .means(
+              "HTTP version towards the upstream: 1.1, 2 (with http by prior knowledge), or auto:"
+                  + " 2 if an https server selects it by ALPN, else 1.1. null: auto.");
   public static final ConfigKey<Duration> CONNECT_TIMEOUT_S =
       KEYS.key("connect_timeout_s", Types.SECONDS, Duration.ofSeconds(5))
           .means("Maximum time to connect, including TLS.");

@@ -408,6 +408,21 @@ class UpstreamRelayIT {
   }
 
   @Test
+  void misdirectedRequestGoesToAnotherUpstream() throws Exception {
+    one.behave("status=421");
+    rig =
+        new UpstreamRig(
+            "",
+            deployment(
+                "models", "", upstream(one.url(), 2, "not_run: []"), upstream(two.url(), 2)));
+    rig.awaitOpen(4);
+    for (int i = 0; i < 10; i++) {
+      assertThat(rig.node.get("/models/x").statusCode()).isEqualTo(200);
+    }
+    assertThat(one.requests()).isPositive();
+  }
+
+  @Test
   void bodyIsSentAgainAfterARefusal() throws Exception {
     one.behave("status=429");
     rig =

@@ -41,7 +41,7 @@ final class ConnectionOpener {
   }
 
   /** Opens a connection, unless it closes before. */
-  void open(UpstreamConnection connection) {
+  void open(ClientConnection connection) {
     UpstreamTarget target = connection.target;
     String path = target.socketPath();
     if (path != null) {
@@ -68,7 +68,7 @@ final class ConnectionOpener {
    * @param problem of the addresses before; null for none
    */
   private void connectPermitted(
-      UpstreamConnection connection,
+      ClientConnection connection,
       Iterator<InetSocketAddress> addresses,
       @Nullable String problem) {
     UpstreamTarget target = connection.target;
@@ -90,7 +90,7 @@ final class ConnectionOpener {
   }
 
   private void connect(
-      UpstreamConnection connection, SocketAddress address, Consumer<String> onFailed) {
+      ClientConnection connection, SocketAddress address, Consumer<String> onFailed) {
     if (connection.isClosed()) {
       return;
     }
@@ -116,7 +116,7 @@ final class ConnectionOpener {
             });
   }
 
-  private ChannelHandler handlers(UpstreamConnection connection) {
+  private ChannelHandler handlers(ClientConnection connection) {
     return new ChannelInitializer<Channel>() {
       @Override
       protected void initChannel(Channel channel) {
@@ -129,7 +129,7 @@ final class ConnectionOpener {
     };
   }
 
-  private void fail(UpstreamConnection connection, @Nullable String reason) {
+  private void fail(ClientConnection connection, @Nullable String reason) {
     loop.dispatch(here -> connection.fail(reason));
   }
 }

@@ -307,7 +307,7 @@ final class ResponseParser {
     }
   }
 
-  private static long lengthOf(String value) {
+  static long lengthOf(String value) {
     long length = value.isEmpty() || value.length() > MAX_LENGTH_DIGITS ? NO_LENGTH : 0;
     for (int i = 0; i < value.length() && length >= 0; i++) {
       int digit = value.charAt(i) - '0';

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.api.Headers;
 import dev.berth.upstream.client.UpstreamRig.RecordedExchange;
 import dev.berth.upstream.client.UpstreamRig.RemotePeer;
+import dev.berth.upstream.client.UpstreamTarget.HttpVersions;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -634,7 +635,8 @@ class UpstreamClientIT {
             null,
             UpstreamRig.timeouts(0, 0),
             2,
-            UpstreamRig.ANY);
+            UpstreamRig.ANY,
+            UpstreamRig.choice(HttpVersions.HTTP_1));
     rig.use(unix);
     assertThat(rig.get("/").next()).startsWith("failed not run: connect: ");
     try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
