@@ -22,7 +22,7 @@ import picocli.CommandLine.Command;
       "3:no admin server answers at the address"
     },
     footer = {"  berth upstream list", "  berth upstream list --help"},
-    subcommands = UpstreamCommand.Listing.class)
+    subcommands = UpstreamCommand.UpstreamList.class)
 final class UpstreamCommand extends CliCommand {
   /** Command {@code berth upstream list}: shows a line for each upstream. */
   @Command(
@@ -38,7 +38,7 @@ final class UpstreamCommand extends CliCommand {
         "  berth upstream list",
         "  berth upstream list --json | jq -r '.upstreams[].upstream'"
       })
-  static final class Listing extends AdminCommand {
+  static final class UpstreamList extends AdminCommand {
     private final Map<String, JsonObject> ledgers = new HashMap<>(); // by replica
 
     @Override
