@@ -25,7 +25,7 @@ import picocli.CommandLine.Parameters;
       "3:no admin server answers at the address"
     },
     footer = {"  berth upstream list", "  berth upstream take http://10.0.0.7:8000"},
-    subcommands = {UpstreamCommand.Listing.class, UpstreamCommand.Take.class})
+    subcommands = {UpstreamCommand.UpstreamList.class, UpstreamCommand.UpstreamTake.class})
 final class UpstreamCommand extends CliCommand {
   /** Command {@code berth upstream list}: shows a line for each upstream. */
   @Command(
@@ -42,7 +42,7 @@ final class UpstreamCommand extends CliCommand {
         "  berth upstream list",
         "  berth upstream list --json | jq -r '.upstreams[].upstream'"
       })
-  static final class Listing extends AdminCommand {
+  static final class UpstreamList extends AdminCommand {
     private final Map<String, JsonObject> ledgers = new HashMap<>(); // by replica
     private final Map<String, JsonObject> owners = new LinkedHashMap<>(); // by replica, in clusters
 
@@ -150,7 +150,7 @@ final class UpstreamCommand extends CliCommand {
       },
       exitCodeList = {"0:done", "1:refused: no such upstream, or no silent owner"},
       footer = "  berth upstream take http://10.0.0.7:8000")
-  static final class Take extends AdminCommand {
+  static final class UpstreamTake extends AdminCommand {
     @Parameters(paramLabel = "UPSTREAM", description = "Upstream, as shown by berth upstream list.")
     private String upstream;
 

@@ -32,8 +32,7 @@ import org.slf4j.LoggerFactory;
  * An HTTP request from its head to the end of its response. Reads the body, waits for memory, calls
  * the router, and passes the result to its {@link ClientResponse}. Confined to the event loop.
  *
- * <p>Source: Ray Serve's proxy. As in Ray, the handler sees the full path, but no {@code
- * root_path}.
+ * <p>Source: Ray Serve's proxy. As in Ray, the handler sees the full path; it sees no root path.
  */
 sealed class HttpExchange implements CallObserver, LongConsumer permits EndpointExchange {
   private static final Logger LOG = LoggerFactory.getLogger(HttpExchange.class);

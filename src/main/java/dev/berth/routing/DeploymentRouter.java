@@ -389,19 +389,11 @@ public final class DeploymentRouter implements HandleMetricSource {
     pumpIfWaiting();
   }
 
-  /** Returns whether the queue would admit a request, or a slot is free. */
-  boolean hasPlace() {
-    int max = settings.maxQueued();
-    return max < 0 || queue.size() < max || hasFree(1);
-  }
-
   public BerthException backPressure(String bound) {
     return backPressure(bound, -1);
   }
 
-  /**
-   * @param stated delay of a retry that the replicas have stated, in seconds; -1 for none
-   */
+  /** Returns a refusal with the delay in seconds that replicas stated; -1 for none. */
   BerthException backPressure(String bound, int stated) {
     RouterSettings now = settings;
     int configured = now.retryAfterSeconds();

@@ -72,15 +72,6 @@ record PastAttempts(
     return least;
   }
 
-  /** Returns the router at which a request began. */
-  static DeploymentRouter first(@Nullable PastAttempts past, DeploymentRouter now) {
-    DeploymentRouter first = now;
-    for (PastAttempts each = past; each != null; each = each.before) {
-      first = each.place instanceof DeploymentRouter left ? left : first;
-    }
-    return first;
-  }
-
   /** Returns whether a replica or router is among the past attempts. */
   static boolean contain(@Nullable PastAttempts past, Object place) {
     for (PastAttempts each = past; each != null; each = each.before) {

@@ -448,7 +448,15 @@ public final class RoutedCall extends SlotRequest {
         && only == null
         && waits()
         && !bodyFollows()
-        && PastAttempts.first(attempts, router).proxying.idempotent();
+        && firstRouter().proxying.idempotent();
+  }
+
+  private DeploymentRouter firstRouter() {
+    DeploymentRouter first = router;
+    for (PastAttempts each = attempts; each != null; each = each.before()) {
+      first = each.place() instanceof DeploymentRouter left ? left : first;
+    }
+    return first;
   }
 
   /** Sends an idempotent call elsewhere after its replica received it and did not answer. */
@@ -493,8 +501,9 @@ public final class RoutedCall extends SlotRequest {
   boolean leaves() {
     DeploymentRouter next = fallback();
     if (next != null) {
-      fallBack(
-          next, PastAttempts.isRefused(attempts) ? "no replica ran it" : "all replicas are closed");
+      boolean ran = PastAttempts.unknownOf(attempts) != null;
+      String reason = ran ? "no replica responded" : "no replica ran it";
+      fallBack(next, PastAttempts.isRefused(attempts) ? reason : "all replicas are closed");
     } else if (isRefusedByAll()) {
       end(notRun(), false);
     } else {
@@ -513,6 +522,12 @@ public final class RoutedCall extends SlotRequest {
     moveTo(next);
   }
 
+  /** Returns whether a queue would admit a request, or a slot is free. */
+  private static boolean hasPlace(DeploymentRouter at) {
+    int max = at.settings().maxQueued();
+    return max < 0 || at.queue.size() < max || at.hasFree(1);
+  }
+
   @Override
   long lateNanos() {
     long after = router.proxying.fallbackAfterNanos();
@@ -522,7 +537,7 @@ public final class RoutedCall extends SlotRequest {
   @Override
   void onLate(long now) {
     DeploymentRouter next = lateNanos() == NO_DEADLINE ? null : nextDeployment();
-    if (next == null || !next.hasPlace()) {
+    if (next == null || !hasPlace(next)) {
       awaitUntil(now + LATE_RETRY_NANOS);
     } else if (leavesQueue()) { // else a grant is posted
       long millis = TimeUnit.NANOSECONDS.toMillis(now - sinceNanos());

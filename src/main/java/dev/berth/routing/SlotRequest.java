@@ -326,7 +326,9 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
   }
 
   /** Handles a wait that is long enough for a fallback. */
-  void onLate(long now) {}
+  void onLate(long now) {
+    awaitUntil(NO_DEADLINE);
+  }
 
   /** Leaves the queue to move elsewhere; returns false if a grant is posted. */
   final boolean leavesQueue() {

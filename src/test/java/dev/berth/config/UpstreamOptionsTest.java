@@ -211,6 +211,19 @@ class UpstreamOptionsTest {
   }
 
   @Test
+  void waitForAFallbackNeedsOne() {
+    assertThat(problems(file(deployment("d", ONE, ", idempotent: true, fallback_after_ms: 5"))))
+        .containsExactly(
+            "applications[0].deployments[0].berth.fallback_after_ms: without fallback (expected: a"
+                + " fallback too, or leave it out)");
+    String all =
+        deployment("d", ONE, ", fallback_after_ms: 5, fallback: [e]")
+            + ","
+            + deployment("e", TWO, "");
+    assertThat(problems(file(all))).isEmpty();
+  }
+
+  @Test
   void fallbacksExistOnceAndHaveNoCycle() {
     String all =
         deployment("d", ONE, ", fallback: [e, x, e]")
