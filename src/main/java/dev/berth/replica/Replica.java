@@ -402,6 +402,9 @@ public final class Replica extends ReplicaRuntime {
   private void onGate(String text) {
     LOG.info("replica {}: {}", replicaId(), text.isEmpty() ? "open" : text);
     ports.listener().onWaiting(this, text);
+    if (!parts.isEmpty()) { // routers of other nodes know only the slots of the last report
+      onHomeLoop(this::tellLoad);
+    }
   }
 
   /** Changes the number of slots and threads live; a closed replica stays closed. */

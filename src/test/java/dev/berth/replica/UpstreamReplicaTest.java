@@ -11,10 +11,12 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
+import dev.berth.fakes.RecordingBus;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.CallResponse;
+import dev.berth.protocol.BusMessage.ReplicaLoad;
 import dev.berth.protocol.BusMessage.StreamFrame;
 import dev.berth.protocol.BusMessage.StreamReset;
 import dev.berth.protocol.LoadReport;
@@ -195,6 +197,25 @@ class UpstreamReplicaTest {
     rig.runAll();
     assertThat(replica.slotsBack().isComplete()).isTrue();
     assertAtRest(replica.slots());
+  }
+
+  @Test
+  void routersOfOtherNodesAreNotifiedWhenTheReplicaClosesAndOpens() {
+    Replica replica = begin(1);
+    rig.send(rig.away(replica));
+    rig.bus.take();
+
+    gate.close("connection refused");
+    assertThat(maximumSentAway()).isZero();
+    gate.open();
+    assertThat(maximumSentAway()).isOne();
+  }
+
+  private int maximumSentAway() {
+    rig.tasks.runAll();
+    List<RecordingBus.Sent> sent = rig.bus.takeSent();
+    assertThat(sent).singleElement().extracting(RecordingBus.Sent::node).isEqualTo("n2");
+    return LoadReport.max(((ReplicaLoad) sent.get(0).message()).load());
   }
 
   // --- not run ---

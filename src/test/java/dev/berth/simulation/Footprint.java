@@ -42,6 +42,9 @@ public final class Footprint {
           cluster.bus.NodeBus.refused
           cluster.bus.NodeBus.sent
           cluster.bus.NodeBus.sentBytes
+          cluster.control.ControlClient$Session.awaitedBeat
+          cluster.control.ControlClient$Session.beats
+          cluster.control.ControlServer$Peer.beats
           cluster.control.ControlServer$Peer.upTo
           cluster.control.ControlServer.lastLink
           cluster.data.ClockOffset.offset

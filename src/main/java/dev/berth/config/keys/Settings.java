@@ -247,7 +247,8 @@ public final class Settings {
       return inner.json(unchecked);
     }
     if (value instanceof Duration || value instanceof Double) {
-      return new BigDecimal(type.write(value)); // as users write: 20 instead of 20.0
+      String written = type.write(value); // as users write: 20 instead of 20.0, or a word
+      return Character.isLetter(written.charAt(0)) ? written : new BigDecimal(written);
     }
     if (type instanceof ListType<?> list) {
       return jsonItems(list, (List<?>) value, unchecked);
