@@ -36,6 +36,7 @@ final class ResponseParser {
 
   /** Receiver of one response. */
   interface ResponseSink {
+    /** Handles the head, before the parts of the body within the same read. */
     void onHead(int status, Headers headers);
 
     /** Handles all parts of the body within one read, as one. */
@@ -59,7 +60,7 @@ final class ResponseParser {
   private byte[] line = new byte[256];
   private int lineBytes; // of the incomplete line
   private int headBytes; // of the complete lines of the head or of the trailers
-  private String[] pairs = new String[32];
+  private @Nullable String[] pairs = new String[32];
   private int pairCount; // names and values
   private int status;
   private boolean minorZero; // the response has version 1.0
@@ -67,6 +68,7 @@ final class ResponseParser {
   private boolean chunked;
   private long length; // of the body
   private long left; // of the body or the chunk
+  private @Nullable Headers head; // completed in this read
   private @Nullable ByteBuf piece; // of this read
   private boolean reusable;
   private int keepAliveSeconds;
@@ -113,6 +115,11 @@ final class ResponseParser {
         }
       }
     } finally {
+      Headers completed = head;
+      if (completed != null) {
+        head = null;
+        sink.onHead(status, completed);
+      }
       ByteBuf whole = piece;
       if (whole != null) {
         piece = null;
@@ -227,12 +234,12 @@ final class ResponseParser {
     int colon = nameEnd(end);
     int from = colon + 1 < end && line[colon + 1] == ' ' ? colon + 2 : colon + 1;
     checkValue(from, end);
-    String name = text(0, colon);
-    String value = text(from, end).strip(); // without control characters: of blanks and tabs
-    onFraming(name, value);
     if (pairCount == pairs.length) {
       pairs = Arrays.copyOf(pairs, 2 * pairCount);
     }
+    String name = text(0, colon, pairs[pairCount]);
+    String value = text(from, end, pairs[pairCount + 1]).strip(); // of blanks and tabs
+    onFraming(name, value);
     pairs[pairCount++] = name;
     pairs[pairCount++] = value;
   }
@@ -258,8 +265,17 @@ final class ResponseParser {
     }
   }
 
-  private String text(int from, int to) {
-    return new String(line, from, to - from, StandardCharsets.ISO_8859_1);
+  /**
+   * Returns a part of the line.
+   *
+   * @param before text at this place of the previous head, which is often the same
+   */
+  private String text(int from, int to, @Nullable String before) {
+    boolean same = before != null && before.length() == to - from;
+    for (int at = from; same && at < to; at++) {
+      same = before.charAt(at - from) == (line[at] & 0xFF);
+    }
+    return same ? before : new String(line, from, to - from, StandardCharsets.ISO_8859_1);
   }
 
   /** Reads the fields that determine the end of the response and of the connection. */
@@ -328,7 +344,7 @@ final class ResponseParser {
       reusable = false;
     }
     headBytes = 0;
-    sink.onHead(status, Headers.of(Arrays.copyOf(pairs, pairCount)));
+    head = Headers.of(Arrays.copyOf(pairs, pairCount));
   }
 
   // --- chunks ---

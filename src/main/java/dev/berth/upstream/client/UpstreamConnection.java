@@ -346,6 +346,10 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     }
   }
 
+  boolean isComplete() {
+    return parser.isDone();
+  }
+
   boolean isClosed() {
     return closed;
   }
