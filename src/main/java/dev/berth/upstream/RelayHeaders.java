@@ -12,11 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /** The rules for the target and the headers that pass between a client and an upstream. */
 final class RelayHeaders {
@@ -56,49 +53,24 @@ final class RelayHeaders {
   static Headers toUpstream(
       Request request, RequestContext context, UpstreamSettings settings, String via) {
     Headers from = request.headers();
-    return new SentHeaders(from, namesOfConnection(from), context.requestId(), settings, via);
-  }
-
-  /** The headers of a request to the upstream, selected when they are encoded. */
-  private record SentHeaders(
-      Headers from, Set<String> connection, String requestId, UpstreamSettings settings, String via)
-      implements Headers {
-
-    @Override
-    public void forEach(BiConsumer<String, String> each) {
-      from.forEach(
-          (name, value) -> {
-            String lower = name.toLowerCase(Locale.ROOT);
-            if (passes(lower)) {
-              each.accept(lower, value);
-            }
-          });
-      each.accept("x-request-id", requestId);
-      each.accept("via", via);
-      settings.secret().forEach(each);
-    }
-
-    private boolean passes(String lower) {
-      return passesHop(lower, connection)
-          && !lower.equals("content-length")
-          && !lower.equals("x-request-id")
-          && (!isOfClient(lower) || settings.passHeaders().contains(lower))
-          && settings.secret().get(lower) == null
-          && settings.secret().get(alias(lower)) == null;
-    }
-
-    @Override
-    public @Nullable String get(String name) {
-      List<String> values = all(name);
-      return values.isEmpty() ? null : values.get(0);
-    }
-
-    @Override
-    public int size() {
-      AtomicInteger count = new AtomicInteger();
-      forEach((name, value) -> count.incrementAndGet());
-      return count.get();
-    }
+    Set<String> connection = namesOfConnection(from);
+    List<String> pairs = new ArrayList<>(2 * from.size() + 8);
+    from.forEach(
+        (name, value) -> {
+          String lower = name.toLowerCase(Locale.ROOT);
+          if (passesHop(lower, connection)
+              && !lower.equals("content-length")
+              && !lower.equals("x-request-id")
+              && (!isOfClient(lower) || settings.passHeaders().contains(lower))
+              && settings.secret().get(lower) == null
+              && settings.secret().get(alias(lower)) == null) {
+            add(pairs, lower, value);
+          }
+        });
+    add(pairs, "x-request-id", context.requestId());
+    add(pairs, "via", via);
+    settings.secret().forEach((name, value) -> add(pairs, name, value));
+    return Headers.of(pairs.toArray(String[]::new));
   }
 
   /** Returns the headers of the upstream's response that pass to the client. */
@@ -109,11 +81,15 @@ final class RelayHeaders {
         (name, value) -> {
           String lower = name.toLowerCase(Locale.ROOT);
           if (passesHop(lower, connection) && !lower.startsWith("x-berth-")) {
-            pairs.add(name);
-            pairs.add(value);
+            add(pairs, name, value);
           }
         });
     return pairs.size() == 2 * from.size() ? from : Headers.of(pairs.toArray(String[]::new));
+  }
+
+  private static void add(List<String> pairs, String name, String value) {
+    pairs.add(name);
+    pairs.add(value);
   }
 
   /** Returns the names that {@code connection} lists, in lower case: headers of one hop. */

@@ -60,7 +60,7 @@ final class ResponseParser {
   private byte[] line = new byte[256];
   private int lineBytes; // of the incomplete line
   private int headBytes; // of the complete lines of the head or of the trailers
-  private @Nullable String[] pairs = new String[32];
+  private String[] pairs = new String[32];
   private int pairCount; // names and values
   private int status;
   private boolean minorZero; // the response has version 1.0
@@ -234,12 +234,12 @@ final class ResponseParser {
     int colon = nameEnd(end);
     int from = colon + 1 < end && line[colon + 1] == ' ' ? colon + 2 : colon + 1;
     checkValue(from, end);
+    String name = text(0, colon);
+    String value = text(from, end).strip(); // without control characters: of blanks and tabs
+    onFraming(name, value);
     if (pairCount == pairs.length) {
       pairs = Arrays.copyOf(pairs, 2 * pairCount);
     }
-    String name = text(0, colon, pairs[pairCount]);
-    String value = text(from, end, pairs[pairCount + 1]).strip(); // of blanks and tabs
-    onFraming(name, value);
     pairs[pairCount++] = name;
     pairs[pairCount++] = value;
   }
@@ -265,17 +265,8 @@ final class ResponseParser {
     }
   }
 
-  /**
-   * Returns a part of the line.
-   *
-   * @param before text at this place of the previous head, which is often the same
-   */
-  private String text(int from, int to, @Nullable String before) {
-    boolean same = before != null && before.length() == to - from;
-    for (int at = from; same && at < to; at++) {
-      same = before.charAt(at - from) == (line[at] & 0xFF);
-    }
-    return same ? before : new String(line, from, to - from, StandardCharsets.ISO_8859_1);
+  private String text(int from, int to) {
+    return new String(line, from, to - from, StandardCharsets.ISO_8859_1);
   }
 
   /** Reads the fields that determine the end of the response and of the connection. */
