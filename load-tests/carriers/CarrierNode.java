@@ -148,7 +148,8 @@ final class CarrierNode implements LinkListener {
         Duration.ofMillis(3_000),
         8L << 20,
         true,
-        false);
+        false,
+        0);
   }
 
   private void receive(int index) throws Exception {

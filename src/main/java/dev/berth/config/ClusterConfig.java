@@ -32,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  *     by its socket
  * @param busMessages whether the node sends Berth's messages over the event bus
  * @param eventBus whether consumers of the applications receive messages of all nodes
+ * @param moveAfter time in milliseconds after which the upstreams of an unreachable node move; 0
+ *     for never
  */
 public record ClusterConfig(
     String name,
@@ -49,7 +51,8 @@ public record ClusterConfig(
     Duration timeout,
     long maxInflightBytesPerPeer,
     boolean busMessages,
-    boolean eventBus) {
+    boolean eventBus,
+    long moveAfter) {
 
   /** Pattern of the names of clusters and nodes. */
   static final String NAME = "[a-z0-9-]{1,63}";
@@ -122,7 +125,11 @@ public record ClusterConfig(
    * @param https port of the admin server and the jars, for other nodes
    * @param bus port of the event bus between nodes, if the node opens it
    */
-  public record ClusterPorts(int control, int data, int consensus, int https, int bus) {}
+  public record ClusterPorts(int control, int data, int consensus, int https, int bus) {
+    public List<Integer> all() {
+      return List.of(control, data, consensus, https, bus);
+    }
+  }
 
   /**
    * Existing PEM files of TLS.

@@ -182,6 +182,14 @@ public final class ClusterOptions {
                   + " no controller to replace it; then they get 503 deployment_unavailable."
                   + " Requests for a deployment scaled to zero keep waiting.");
 
+  public static final ConfigKey<Duration> MOVE_AFTER_S =
+      KEYS.key("move_after_s", Types.SECONDS_OR_NEVER, Duration.ZERO)
+          .means(
+              "Time after which the controller gives the upstreams of an unreachable node to other"
+                  + " nodes. The node stops using them before. More than twice"
+                  + " detection.timeout_ms. never: only once the node is known to be free of them."
+                  + " Read by the control node.");
+
   static final Section SECTION = KEYS.section().check(ClusterOptions::check);
 
   /** Returns the settings as a checked value. */
@@ -214,7 +222,8 @@ public final class ClusterOptions {
         cluster.get(TIMEOUT_MS),
         cluster.get(MAX_INFLIGHT_BYTES_PER_PEER),
         cluster.around(InstanceOptions.MESSAGES) == MessageTransport.EVENT_BUS,
-        cluster.get(EVENT_BUS));
+        cluster.get(EVENT_BUS),
+        cluster.get(MOVE_AFTER_S).toMillis());
   }
 
   private static String nameOfHost() {
@@ -252,6 +261,7 @@ public final class ClusterOptions {
   private static void check(Settings values) {
     checkControl(values);
     checkAdvertised(values);
+    checkMoveAfter(values);
     if (values.gives(ADOPT) && values.find(ROLE) == ClusterRole.WORKER) {
       values.problem(ADOPT, "set, on a worker", "control node only");
     }
@@ -282,6 +292,19 @@ public final class ClusterOptions {
         && knowsAll(values, CONTROL)
         && knowsAll(values, JOIN)) {
       values.problem(JOIN, "missing", "address of the control node, as " + JOIN_TYPE.expected());
+    }
+  }
+
+  private static void checkMoveAfter(Settings values) {
+    Duration after = values.find(MOVE_AFTER_S);
+    Settings detection = values.find(DETECTION);
+    Duration timeout = detection == null ? null : detection.find(TIMEOUT_MS);
+    if (after != null
+        && timeout != null
+        && !after.isZero()
+        && after.compareTo(timeout.multipliedBy(2)) <= 0) {
+      String given = MOVE_AFTER_S.type().write(after);
+      values.problem(MOVE_AFTER_S, given, "more than twice detection.timeout_ms, or never");
     }
   }
 

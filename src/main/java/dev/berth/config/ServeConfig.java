@@ -112,27 +112,18 @@ public record ServeConfig(
       checkEndpoints(values.all(APPLICATIONS), berth);
       checkDataPort(values.find(HTTP_OPTIONS), berth.find(InstanceOptions.RESERVATIONS));
     }
-    boolean clustered = berth != null && berth.find(InstanceOptions.CLUSTER) != null;
-    checkUpstreams(values.all(APPLICATIONS), clustered);
+    checkUpstreams(values.all(APPLICATIONS));
     values.checkBounds();
   }
 
-  /**
-   * Checks the upstreams of applications that run in one instance.
-   *
-   * @param clustered whether the instance is a node of a cluster
-   */
-  static void checkUpstreams(List<Settings> applications, boolean clustered) {
+  /** Checks the upstreams of applications that run in one instance or cluster. */
+  static void checkUpstreams(List<Settings> applications) {
     Map<String, String> paths = new HashMap<>();
     for (Settings application : applications) {
       for (Settings deployment : application.all(ApplicationConfig.DEPLOYMENTS)) {
         Settings own = DeploymentConfig.own(deployment);
         if (own != null && UpstreamOptions.isGiven(own)) {
           UpstreamOptions.requireUnique(own, paths);
-          if (clustered) {
-            String expected = "an instance without it: not supported in clusters";
-            own.problem(DeploymentConfig.UPSTREAMS, "with berth.cluster", expected);
-          }
         }
       }
     }

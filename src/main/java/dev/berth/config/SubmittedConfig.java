@@ -116,7 +116,7 @@ public final class SubmittedConfig {
       ParseContext top) {
     Settings file = running.settings();
     applications.forEach(each -> each.within(file).checkBounds());
-    ServeConfig.checkUpstreams(applications, file.find(InstanceOptions.CLUSTER) != null);
+    ServeConfig.checkUpstreams(applications);
     requireRight(file, top);
     return new ServeConfig(
         file.with(ServeConfig.TARGET_CAPACITY, capacity),

@@ -50,6 +50,15 @@ public sealed interface ControllerEvent {
   record PolicyAnswered(PolicySource source, Map<DeploymentId, PolicyReply> replies, long tookNanos)
       implements ControllerEvent {}
 
+  /** All grants of upstreams in the log: at the start of a controller, and after each change. */
+  record UpstreamsGranted(List<UpstreamGrant> grants) implements ControllerEvent {}
+
+  /** The process of an absent owner has ended: its data port refused a connection. */
+  record OwnerFree(String node) implements ControllerEvent {}
+
+  /** An operator takes an upstream from its silent owners. */
+  record UpstreamTaken(String upstream) implements ControllerEvent {}
+
   /** An event of one instance, with its bus name, {@code name~process}. */
   sealed interface OfNode extends ControllerEvent {
     String node();
@@ -122,6 +131,18 @@ public sealed interface ControllerEvent {
   record ReconfigureFailed(String replicaId, DeploymentVersion version, String reason)
       implements OfReplica {}
 
+  /**
+   * The slots of an upstream's replica in a cluster: after each {@link
+   * ControllerAction.ShareUpstream}, and repeatedly while the replica drains or uses more slots
+   * than its share.
+   *
+   * @param share last applied share
+   * @param ongoing slots in use, read after {@code share} was applied and after the drain began
+   * @param draining whether the replica grants no slot any more
+   */
+  record UpstreamReport(String replicaId, UpstreamShare share, int ongoing, boolean draining)
+      implements OfReplica {}
+
   /** A replica grants no further slots; its ledger is draining already. */
   record ReplicaDraining(String replicaId) implements OfReplica {}
 
@@ -171,6 +192,7 @@ public sealed interface ControllerEvent {
      * @param startedMs time of its start command, in milliseconds since 1970
      * @param upstream key of the upstream that it represents; empty for none
      * @param waits last report of {@link ReplicaWaits} for an upstream
+     * @param report slots of an upstream in a cluster; null for every other replica
      */
     public record Found(
         ReplicaInfo info,
@@ -181,6 +203,7 @@ public sealed interface ControllerEvent {
         boolean refused,
         long startedMs,
         String upstream,
-        String waits) {}
+        String waits,
+        @Nullable UpstreamReport report) {}
   }
 }

@@ -97,6 +97,7 @@ public final class BerthNode {
 
   private final Promise<String> stopAsked = Promise.promise();
   private final @Nullable ServeControl serve; // null: the controller is on another node
+  private final ProxyHandlers proxies;
   private final InitialApplications initial;
 
   // Confined to the control loop.
@@ -113,6 +114,7 @@ public final class BerthNode {
       throw new StartFailedException(refused);
     }
     this.identity = Identity.create(cluster);
+    this.proxies = new ProxyHandlers(config, identity);
     StateLog declared = stateLog();
     this.beganNanos = identity.now();
     this.threads = new InstanceThreads(identity.nanoClock());
@@ -146,7 +148,7 @@ public final class BerthNode {
               serve,
               threads.commands(),
               threads,
-              new ProxyHandlers(config, identity.incarnation()),
+              proxies,
               () -> cluster == null ? List.of() : ClusterIdentity.callers(vertx, cluster));
     }
   }
@@ -225,8 +227,7 @@ public final class BerthNode {
                 config.get(InstanceOptions.EVENT_LOOPS)
                     + (cluster == null ? 1 : bus == null ? 2 : 3))
             .setWorkerPoolSize(4) // for user code outside requests; Berth uses none
-            // for files that handlers read; shared by all applications
-            .setInternalBlockingPoolSize(20)
+            .setInternalBlockingPoolSize(20) // for files that handlers read, of all applications
             // LoopWatchVerticle reports a blocked loop sooner, once, and with the handler's name.
             // Vert.x warns once a minute while the loop stays blocked, without its stack.
             .setMaxEventLoopExecuteTime(60)
@@ -264,8 +265,8 @@ public final class BerthNode {
       end().onComplete(ended -> started.fail(refused));
       return;
     } catch (IOException failed) {
-      String why = "berth.state_dir: %s (expected: a writable directory)";
-      end().onComplete(ended -> started.fail(new StartFailedException(why.formatted(failed))));
+      String why = "berth.state_dir: " + failed + " (expected: a writable directory)";
+      end().onComplete(ended -> started.fail(new StartFailedException(why)));
       return;
     }
     Future<@Nullable ClusterIdentity> terms =
@@ -291,9 +292,9 @@ public final class BerthNode {
 
   private void startParts(EventLoops loops, @Nullable ClusterIdentity terms) {
     logTransport();
-    InstanceWiring made =
-        new InstanceWiring(
-            new InstanceContext(config, identity, meters, loops, threads, log, terms), this::role);
+    InstanceContext on =
+        new InstanceContext(config, identity, meters, loops, threads, log, proxies, terms);
+    InstanceWiring made = new InstanceWiring(on, this::role);
     meters.add(threads::show);
     meters.add(workers::show);
     if (cluster != null) {
@@ -477,9 +478,8 @@ public final class BerthNode {
     closeAsked.set(true); // else the heap watch takes the end of a loop for a full heap
     threads.stop();
     workers.stop();
-    InstanceWiring all = parts;
-    if (all != null) {
-      all.host.builds.closeAll();
+    if (parts != null) {
+      parts.host.builds.closeAll();
     }
     initial.close();
     return vertx.close().onComplete(closed -> release());

@@ -23,6 +23,7 @@ import dev.berth.controller.ControllerAction.Recovered;
 import dev.berth.controller.ControllerAction.Remember;
 import dev.berth.controller.ControllerAction.Rescale;
 import dev.berth.controller.ControllerAction.RouteTo;
+import dev.berth.controller.ControllerAction.ShareUpstream;
 import dev.berth.controller.ControllerAction.SplitEndpoint;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
@@ -68,6 +69,7 @@ record ControllerActionExecutor(
         .on(StartReplica.class, replicas::start)
         .on(ReconfigureReplica.class, replicas::reconfigure)
         .on(StopReplica.class, replicas::stop)
+        .on(ShareUpstream.class, replicas::share)
         .on(Remember.class, replicas::remember)
         .on(Configure.class, configure -> deployments.configure(configure.target()))
         .on(Configure.class, configure -> level(log, configure.target()))

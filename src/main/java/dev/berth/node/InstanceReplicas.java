@@ -10,6 +10,7 @@ import dev.berth.config.HandlerSpread;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.Remember;
+import dev.berth.controller.ControllerAction.ShareUpstream;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
 import dev.berth.controller.ControllerEvent;
@@ -82,6 +83,7 @@ public class InstanceReplicas implements ReplicaListener {
   private final LoopExecutor control;
   private final LongSupplier epochs;
   private final Consumer<ControllerEvent> controller;
+  private @Nullable UpstreamShares shares; // null: an upstream's replica has its whole maximum
 
   private final Map<String, Found> obtaining = new LinkedHashMap<>(); // replicas without code yet
   final Map<String, LocalReplicaState> hosted = new LinkedHashMap<>();
@@ -166,7 +168,8 @@ public class InstanceReplicas implements ReplicaListener {
   /** Fetches missing code, then starts the replica unless a stop arrived meanwhile. */
   private void obtain(StartReplica command) {
     DeploymentTarget target = command.target();
-    Found unbuilt = LocalReplicaState.unbuilt(command, plane.ports.wallClock().millis());
+    Found unbuilt =
+        LocalReplicaState.unbuilt(command, plane.ports.wallClock().millis(), shares != null);
     if (obtaining.putIfAbsent(command.replicaId(), unbuilt) != null) {
       return;
     }
@@ -184,8 +187,14 @@ public class InstanceReplicas implements ReplicaListener {
             });
   }
 
-  /** Returns another replica of the same upstream, which may still use slots; null for none. */
+  /**
+   * Returns another replica of the same upstream, which may still use slots; null for none. In a
+   * cluster the controller's shares bound the sum of both.
+   */
   private @Nullable String rivalOf(StartReplica command) {
+    if (shares != null) {
+      return null;
+    }
     return inventory().stream()
         .filter(found -> !found.upstream().isEmpty() && found.upstream().equals(command.upstream()))
         .map(found -> found.info().replicaId())
@@ -194,8 +203,15 @@ public class InstanceReplicas implements ReplicaListener {
         .orElse(null);
   }
 
-  private void rejectStart(String replicaId, String reason) {
+  private void markEnded(String replicaId) {
     ended.put(replicaId, true);
+    if (shares != null) {
+      shares.forget(replicaId);
+    }
+  }
+
+  private void rejectStart(String replicaId, String reason) {
+    markEnded(replicaId);
     controller.accept(new ReplicaFailed(replicaId, reason));
   }
 
@@ -222,7 +238,7 @@ public class InstanceReplicas implements ReplicaListener {
         command.replicaId(),
         target.id(),
         epochs.getAsLong(),
-        LocalReplicaState.slots(target, command.upstream()),
+        hasShares(command.upstream()) ? 0 : LocalReplicaState.slots(target, command.upstream()),
         LocalReplicaState.userConfig(target, command.upstream()),
         replica -> ContextClassLoaderScope.call(code.classLoader(), () -> factory.create(replica)),
         limits(settings),
@@ -258,6 +274,9 @@ public class InstanceReplicas implements ReplicaListener {
     here.shown = shown.apply(here.replica);
     startFailures.remove(here.target.id().toString());
     controller.accept(new ReplicaRunning(here.info()));
+    if (shares != null && hasShares(here.upstream)) {
+      shares.onRunning(here);
+    }
     DeploymentTarget next = here.next;
     if (next != null) {
       here.next = null;
@@ -304,8 +323,11 @@ public class InstanceReplicas implements ReplicaListener {
     DeploymentTarget before = here.next == null ? here.target : here.next;
     Settings settings = target.settings();
     here.next = target;
-    here.replica.configure(
-        LocalReplicaState.slots(target, here.upstream), limits(settings), healthChecks(settings));
+    int slots =
+        hasShares(here.upstream)
+            ? here.replica.gate.max()
+            : LocalReplicaState.slots(target, here.upstream);
+    here.replica.configure(slots, limits(settings), healthChecks(settings));
     Map<String, @Nullable Object> userConfig = LocalReplicaState.userConfig(target, here.upstream);
     if (here.userConfigTaken.failed() // a failed hook runs again
         || !userConfig.equals(LocalReplicaState.userConfig(before, here.upstream))) {
@@ -335,6 +357,30 @@ public class InstanceReplicas implements ReplicaListener {
     controller.accept(new ReplicaReconfigured(here.id(), here.target.version()));
   }
 
+  // --- shares ---
+
+  /** Begins with shares of upstreams, in a cluster. Call before the first command. */
+  void shareBy(UpstreamShares upstreams) {
+    shares = upstreams;
+  }
+
+  private boolean hasShares(String upstream) {
+    return shares != null && !upstream.isEmpty();
+  }
+
+  /** Applies the share of an upstream's replica, as soon as it runs. */
+  void share(ShareUpstream command) {
+    assert control.isHere();
+    String id = command.replicaId();
+    LocalReplicaState here = hosted.get(id);
+    if (shares != null && (here == null ? obtaining.containsKey(id) : here.isPresent())) {
+      shares.share(id, command.share());
+    } else {
+      markEnded(id);
+      controller.accept(new ReplicaStopped(id));
+    }
+  }
+
   // --- stop ---
 
   public void stop(StopReplica command) {
@@ -346,7 +392,7 @@ public class InstanceReplicas implements ReplicaListener {
     LocalReplicaState here = hosted.get(replicaId);
     if (here == null) {
       obtaining.remove(replicaId);
-      ended.put(replicaId, true);
+      markEnded(replicaId);
       controller.accept(new ReplicaStopped(replicaId));
       lookWhetherEmpty();
     } else if (!here.running) {
@@ -378,16 +424,23 @@ public class InstanceReplicas implements ReplicaListener {
 
   /**
    * Reports and ends a stopped replica. A killed upstream still runs requests until their slots are
-   * free; only the end of the instance does not wait for them.
+   * free; only the end of the instance does not wait for them, and resets their connections.
    */
   private void onStopped(LocalReplicaState here) {
     Future<Void> back = here.replica.slotsBack();
-    if (!here.upstream.isEmpty() && !back.isComplete() && drainStartedNanos == null) {
+    boolean runs = !here.upstream.isEmpty() && !back.isComplete();
+    if (runs && drainStartedNanos == null) {
       here.awaitsSlots = true;
       back.onComplete(free -> control.execute(() -> onStopped(here)));
       return;
     }
+    if (runs && !here.wasReset) {
+      here.wasReset = true;
+      here.replica.gate.reset().onComplete(reset -> control.execute(() -> onStopped(here)));
+      return;
+    }
     here.awaitsSlots = false;
+    reportSlots(here.id());
     end(here);
     controller.accept(new ReplicaStopped(here.id()));
   }
@@ -397,7 +450,7 @@ public class InstanceReplicas implements ReplicaListener {
     if (!hosted.remove(here.id(), here)) {
       return;
     }
-    ended.put(here.id(), true);
+    markEnded(here.id());
     lookWhetherEmpty();
     MeterRegistration shown = here.shown;
     if (shown != null) {
@@ -427,6 +480,16 @@ public class InstanceReplicas implements ReplicaListener {
     List.copyOf(hosted.values()).stream().filter(each -> each.awaitsSlots).forEach(this::onStopped);
   }
 
+  /** Resets the connections to all upstreams, before the instance closes its ports. */
+  Future<Void> resetUpstreams() {
+    return Future.join(
+            hosted.values().stream()
+                .filter(each -> !each.upstream.isEmpty())
+                .map(each -> each.replica.gate.reset())
+                .toList())
+        .mapEmpty();
+  }
+
   // --- events of replicas, sent by the host on any thread ---
 
   @Override
@@ -443,11 +506,20 @@ public class InstanceReplicas implements ReplicaListener {
   public void onStateChanged(Replica replica, ReplicaState state) {
     String id = replica.replicaId();
     switch (state) {
-      case DRAINING -> controller.accept(new ReplicaDraining(id));
+      case DRAINING -> {
+        controller.accept(new ReplicaDraining(id));
+        control.execute(() -> reportSlots(id));
+      }
       case UNHEALTHY -> controller.accept(new ReplicaHealth(id, false, replica.unhealthyReason()));
       case RUNNING -> controller.accept(new ReplicaHealth(id, true, ""));
       case STOPPED -> control.execute(() -> died(id));
       case STARTING -> {}
+    }
+  }
+
+  private void reportSlots(String replicaId) {
+    if (shares != null) {
+      shares.report(replicaId);
     }
   }
 
@@ -458,6 +530,7 @@ public class InstanceReplicas implements ReplicaListener {
       here.stopping = true;
       boolean drains = !here.upstream.isEmpty();
       controller.accept(drains ? new ReplicaDraining(replicaId) : new ReplicaStopped(replicaId));
+      reportSlots(replicaId);
       Runnable then = drains ? () -> onStopped(here) : () -> end(here);
       here.replica.kill().onComplete(stopped -> control.execute(then));
     }
@@ -517,7 +590,7 @@ public class InstanceReplicas implements ReplicaListener {
     List<Found> found = new ArrayList<>(obtaining.values());
     hosted.values().stream()
         .filter(LocalReplicaState::isPresent)
-        .forEach(here -> found.add(here.inventoryEntry()));
+        .forEach(here -> found.add(here.inventoryEntry(shares != null)));
     return found;
   }
 

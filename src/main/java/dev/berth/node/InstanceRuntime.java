@@ -23,6 +23,7 @@ import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.LoopVerticle;
 import dev.berth.node.traffic.EndpointRegistry;
 import dev.berth.node.traffic.RouteRegistry;
+import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaSeries;
 import dev.berth.replica.hooks.HookThreads;
@@ -48,6 +49,7 @@ final class InstanceRuntime {
    * @param meters metrics of the whole instance
    * @param threads threads for blocking work: builders, and the hooks of handlers
    * @param log log of the process
+   * @param proxies handlers of upstreams
    * @param cluster cluster of the node; null for none
    */
   record InstanceContext(
@@ -57,6 +59,7 @@ final class InstanceRuntime {
       EventLoops loops,
       HookThreads threads,
       LogFeed log,
+      ProxyHandlers proxies,
       @Nullable ClusterIdentity cluster) {
     Vertx vertx() {
       return loops.control().home().owner();
@@ -101,7 +104,7 @@ final class InstanceRuntime {
                 MIN_REMEMBERED_NANOS, on.config.get(LimitOptions.MAX_RESERVATION_TTL_S).toNanos()));
     builds =
         new BuildCache(on.threads, control, role, role::tell, code -> onCodeClosed(code, role));
-    builds.serve(new ProxyHandlers(on.config, on.identity.incarnation()));
+    builds.serve(on.proxies);
     builds.onIdle(
         code -> EventBusCleanup.removeConsumers(on.vertx().eventBus(), code.classLoader()));
     deployments =
@@ -119,6 +122,10 @@ final class InstanceRuntime {
             control,
             new AtomicLong(on.identity.chance().nextLong())::incrementAndGet,
             role::tell);
+    if (on.cluster != null) {
+      TickTimer ticks = control.ticks(on.identity.nanoClock());
+      replicas.shareBy(new UpstreamShares(on.proxies.lease(), ticks, control, role::tell));
+    }
     routes =
         new RouteRegistry(
             ingress::update,

@@ -487,7 +487,7 @@ final class InstanceWiring {
     host.deployments.hide();
     ingress.close();
     Collections.reverse(others);
-    Future<Void> stopped = Future.succeededFuture();
+    Future<Void> stopped = host.replicas.resetUpstreams();
     for (Supplier<Future<Void>> stop : others) {
       stopped = stopped.eventually(stop);
     }

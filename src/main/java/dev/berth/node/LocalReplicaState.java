@@ -6,7 +6,9 @@ import dev.berth.config.UpstreamOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.controller.ControllerEvent.UpstreamReport;
 import dev.berth.controller.DeploymentTarget;
+import dev.berth.controller.UpstreamShare;
 import dev.berth.metrics.MeterRegistration;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
@@ -38,6 +40,11 @@ final class LocalReplicaState {
   boolean running; // the start succeeded
   boolean stopping; // stopped by a command, or died
   boolean awaitsSlots; // stopped, with requests at its upstream
+  boolean wasReset; // its connections, at the end of the instance
+  UpstreamShare share = UpstreamShare.NONE; // last applied; in a cluster only
+
+  /** Last report of an upstream's slots. */
+  @Nullable UpstreamReport reported;
 
   LocalReplicaState(
       ReplicaHost.StartingReplica starting,
@@ -83,18 +90,22 @@ final class LocalReplicaState {
         () -> "upstream: " + upstream + " (expected: of the target)");
   }
 
+  /** Returns the entry for routers. One without a share names the upstream's whole maximum. */
   ReplicaInfo info() {
+    int max = replica.gate.max(); // 0: routers of other nodes would never send a request
     return info(
         replica.replicaId(),
+        upstream,
         target,
         replica.address(),
-        replica.gate.max(),
+        max == 0 ? slots(target, upstream) : max,
         replica.wholeBodyBytes());
   }
 
   /** Returns a replica's entry for routers: reservable, without a port of its own. */
   private static ReplicaInfo info(
       String id,
+      String upstream,
       DeploymentTarget target,
       ReplicaAddress address,
       int maxOngoing,
@@ -110,16 +121,29 @@ final class LocalReplicaState {
         null,
         OptionalInt.empty(),
         null,
-        Map.of());
+        upstream.isEmpty() ? Map.of() : Map.of(ReplicaInfo.UPSTREAM, upstream));
   }
 
-  /** Returns the inventory entry of a replica without an address, whose code is being fetched. */
-  static Found unbuilt(StartReplica command, long nowMs) {
+  /**
+   * Returns the present slots of an upstream. The bit of the drain is read first, so a draining
+   * replica never uses more slots than reported.
+   */
+  UpstreamReport report() {
+    boolean draining = replica.slots().draining();
+    return new UpstreamReport(id(), share, replica.slots().ongoing(), draining);
+  }
+
+  /**
+   * Returns the inventory entry of a replica without an address, whose code is being fetched.
+   *
+   * @param shares whether upstreams have shares
+   */
+  static Found unbuilt(StartReplica command, long nowMs, boolean shares) {
     DeploymentTarget target = command.target();
     ReplicaAddress nowhere = new ReplicaAddress(command.node(), 0, -1, 0);
     int slots = slots(target, command.upstream());
     return new Found(
-        info(command.replicaId(), target, nowhere, slots, 0),
+        info(command.replicaId(), command.upstream(), target, nowhere, slots, 0),
         target,
         null,
         ReplicaPhase.STARTING,
@@ -127,11 +151,14 @@ final class LocalReplicaState {
         false,
         nowMs,
         command.upstream(),
-        "");
+        "",
+        shares && !command.upstream().isEmpty()
+            ? new UpstreamReport(command.replicaId(), UpstreamShare.NONE, 0, false)
+            : null);
   }
 
   /** Returns the inventory entry of the replica for a new controller. */
-  Found inventoryEntry() {
+  Found inventoryEntry(boolean shares) {
     ReplicaPhase phase;
     if (!running) {
       phase = ReplicaPhase.STARTING;
@@ -149,6 +176,7 @@ final class LocalReplicaState {
         userConfigTaken.failed(),
         startedMs,
         upstream,
-        upstream.isEmpty() ? "" : replica.gate.text());
+        upstream.isEmpty() ? "" : replica.gate.text(),
+        shares && !upstream.isEmpty() ? report() : null);
   }
 }

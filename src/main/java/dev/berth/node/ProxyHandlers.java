@@ -4,11 +4,14 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
 import dev.berth.code.BuiltInHandlers;
 import dev.berth.config.AdminOptions;
+import dev.berth.config.ClusterConfig;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
+import dev.berth.node.loops.Identity;
 import dev.berth.protocol.port.UpstreamContext;
 import dev.berth.protocol.port.ViaEntry;
+import dev.berth.upstream.OwnerLease;
 import dev.berth.upstream.RelayEnvironment;
 import dev.berth.upstream.UpstreamHandler;
 import dev.berth.upstream.client.AddressPolicy;
@@ -21,19 +24,30 @@ import java.util.Set;
  *
  * @param config of the instance
  * @param incarnation random number of this start
+ * @param lease lease of the shares in a cluster
  */
-record ProxyHandlers(ServeConfig config, long incarnation) implements BuiltInHandlers {
+record ProxyHandlers(ServeConfig config, long incarnation, OwnerLease lease)
+    implements BuiltInHandlers {
+
+  ProxyHandlers(ServeConfig config, Identity identity) {
+    this(config, identity.incarnation(), new OwnerLease(identity.nanoClock()));
+  }
 
   @Override
   public HandlerFactory of(DeploymentId deployment) {
     Set<Integer> ownPorts =
         new HashSet<>(List.of(config.get(HttpOptions.PORT), config.get(AdminOptions.PORT)));
+    ClusterConfig cluster = config.cluster();
+    if (cluster != null) {
+      ownPorts.addAll(cluster.ports().all());
+    }
     RelayEnvironment instance =
         new RelayEnvironment(
             config.settings().find(InstanceOptions.SECRETS_DIR),
             () -> AddressPolicy.ofHost(ownPorts),
             config.get(HttpOptions.ROOT_PATH),
-            ViaEntry.of(incarnation).value());
+            ViaEntry.of(incarnation).value(),
+            lease);
     return replica -> new UpstreamHandler((UpstreamContext) replica, instance);
   }
 }

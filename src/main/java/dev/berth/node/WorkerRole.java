@@ -301,6 +301,11 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
   }
 
   @Override
+  public void onLeaseRenewed(long sentNanos) {
+    on.proxies().lease().renew(sentNanos);
+  }
+
+  @Override
   public void onNoController(boolean none) {
     if (none) {
       side.noController();

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param replicaId unique among all replicas ever started
  * @param deployment deployment of the replica
  * @param epoch incarnation: a new number for each start of a replica
- * @param maxOngoing slots, 1 to 65 535
+ * @param maxOngoing slots, 0 to 65 535
  * @param userConfig argument of the factory
  * @param factory creates the handler, once per seat
  * @param limits limits of the replica; null for those of its instance

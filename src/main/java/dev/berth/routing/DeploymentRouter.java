@@ -389,9 +389,23 @@ public final class DeploymentRouter implements HandleMetricSource {
     pumpIfWaiting();
   }
 
+  /** Returns whether the queue would admit a request, or a slot is free. */
+  boolean hasPlace() {
+    int max = settings.maxQueued();
+    return max < 0 || queue.size() < max || hasFree(1);
+  }
+
   public BerthException backPressure(String bound) {
+    return backPressure(bound, -1);
+  }
+
+  /**
+   * @param stated delay of a retry that the replicas have stated, in seconds; -1 for none
+   */
+  BerthException backPressure(String bound, int stated) {
     RouterSettings now = settings;
-    int retryAfter = now.retryAfterSeconds() < 0 ? retryAfter() : now.retryAfterSeconds();
+    int configured = now.retryAfterSeconds();
+    int retryAfter = stated >= 0 ? stated : configured < 0 ? retryAfter() : configured;
     return new BerthException.BackPressure(
         "Request dropped due to backpressure (" + bound + ").",
         OptionalInt.of(retryAfter),

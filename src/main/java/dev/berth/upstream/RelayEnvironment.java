@@ -12,6 +12,11 @@ import org.jspecify.annotations.Nullable;
  * @param addresses policy of the addresses that upstreams may have, without the loopback rule
  * @param rootPath mount path of all routes, removed from paths; empty for none
  * @param via entry of this instance in the header {@code via}
+ * @param lease lease of the instance's shares; without an end outside of a cluster
  */
 public record RelayEnvironment(
-    @Nullable Path secretsDir, Supplier<AddressPolicy> addresses, String rootPath, String via) {}
+    @Nullable Path secretsDir,
+    Supplier<AddressPolicy> addresses,
+    String rootPath,
+    String via,
+    OwnerLease lease) {}

@@ -81,7 +81,9 @@ public final class UpstreamHandler implements AsyncHandler {
     UpstreamClient connected = client;
     UpstreamWatch watching = watch;
     if (connected == null || watching == null) {
-      connected = new UpstreamClient(ContextInternal.current(), next.target());
+      connected =
+          new UpstreamClient(ContextInternal.current(), next.target(), instance.lease()::hasEnded);
+      replica.gate().resetBy(connected::close);
       client = connected;
       watch = new UpstreamWatch(replica.gate(), replica.ports(), connected, next);
     } else {

@@ -54,7 +54,8 @@ class ClusterOptionsTest {
                 Duration.ofSeconds(3),
                 8 << 20,
                 false,
-                false));
+                false,
+                0));
   }
 
   @Test
@@ -209,6 +210,20 @@ class ClusterOptionsTest {
     onlyProblem(problems(CONTROL + ", detection: {interval_ms: 2000}"))
         .endsWith(
             "berth.cluster.detection.timeout_ms: 3000 (expected: at least twice interval_ms, 4000)");
+  }
+
+  @Test
+  void upstreamsMoveNeverOrAfterMoreThanTwiceTheTimeout() {
+    assertThat(cluster(CONTROL + ", move_after_s: never").moveAfter()).isZero();
+    assertThat(cluster(CONTROL + ", move_after_s: 6.5").moveAfter()).isEqualTo(6_500);
+    onlyProblem(problems(CONTROL + ", move_after_s: 6"))
+        .endsWith(
+            "berth.cluster.move_after_s: 6 (expected: more than twice detection.timeout_ms, or"
+                + " never)");
+    onlyProblem(problems(CONTROL + ", move_after_s: soon"))
+        .endsWith(
+            "berth.cluster.move_after_s: \"soon\", a string (expected: never, or a number of seconds above 0,"
+                + " at most 31536000)");
   }
 
   @Test

@@ -50,7 +50,7 @@ class SchemaTest {
   /** What no schema of one value can tell: another key's value, or a file. */
   private static final Pattern BEYOND =
       Pattern.compile(
-          "set without TLS|set, on a worker|from other machines|(tls|join): missing|without a token|an argument of |application: missing|without client authentication|its value is not shown|\\(expected: .*(token_file|twice interval_ms"
+          "set without TLS|set, on a worker|from other machines|(tls|join): missing|without a token|an argument of |application: missing|without client authentication|its value is not shown|\\(expected: .*(token_file|twice (interval_ms|detection)"
               + "|stream_bytes_total|record_interval_ms|since (ssl_|cert_|key_)|deployments of the application|other deployments of|upstreams, as|max_reservation_ttl_s"
               + "|max_replicas_per_node|min_replicas|max_replicas,|look_back_period_s,|readable file"
               + "|one of header, cookie|one of exact, prefix|one above 0|leave it out; over"

@@ -86,6 +86,7 @@ class LocalControllerTest {
             new EventLoops(List.of(serving), loop, null),
             threads,
             LogFeed.NONE,
+            new ProxyHandlers(file, identity),
             null);
     role =
         onLoop(
@@ -123,6 +124,7 @@ class LocalControllerTest {
               () -> 0,
               () -> 0,
               Controller.MIN_SILENCE_NANOS,
+              0,
               settings -> Map.of()));
     }
 

@@ -106,6 +106,7 @@ public final class SimulatedNode {
                 new EventLoops(serving, control, links),
                 around.hooks,
                 LogFeed.NONE,
+                new ProxyHandlers(around.config, around.identity),
                 new ClusterIdentity(cluster, LinkTls.insecure(), bus(cluster))),
             this::role);
     parts().startCore().onFailure(around.broken).onSuccess(core -> control.execute(this::follow));

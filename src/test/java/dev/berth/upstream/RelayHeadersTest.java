@@ -114,6 +114,12 @@ class RelayHeadersTest {
   }
 
   @Test
+  void requestIdOfTheOperatorReplacesTheOneOfTheRequest() {
+    assertThat(sent(Headers.empty(), Set.of(), Headers.of("x-request-id", "fixed")))
+        .containsExactly("via: 1.1 berth-1", "x-request-id: fixed");
+  }
+
+  @Test
   void secretHeadersReplaceThoseOfTheClient() {
     Headers from = Headers.of("Authorization", "mine", "X-Request-ID", "faked", "Via", "1.0 proxy");
     assertThat(sent(from, Set.of("authorization"), Headers.of("authorization", "Bearer s")))

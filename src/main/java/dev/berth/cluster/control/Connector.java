@@ -10,11 +10,19 @@ import java.util.function.Function;
 public interface Connector {
 
   /**
+   * Addresses of possible controllers.
+   *
+   * @param complete whether every configured name was resolved
+   */
+  record ControllerAddresses(List<SocketAddress> all, boolean complete) {}
+
+  /**
    * Returns the current addresses of possible controllers. By default one placeholder, for
    * connectors that ignore the address.
    */
-  default Future<List<SocketAddress>> addresses() {
-    return Future.succeededFuture(List.of(SocketAddress.inetSocketAddress(0, "localhost")));
+  default Future<ControllerAddresses> addresses() {
+    List<SocketAddress> ignored = List.of(SocketAddress.inetSocketAddress(0, "localhost"));
+    return Future.succeededFuture(new ControllerAddresses(ignored, false));
   }
 
   /**

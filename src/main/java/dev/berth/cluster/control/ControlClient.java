@@ -88,6 +88,13 @@ public final class ControlClient {
      */
     Collection<String> unreachable();
 
+    /**
+     * Notifies the node that its lease is renewed as of a time on the node's clock. The controller
+     * received a message that was sent then, or no process listened at any of its addresses since
+     * then. Called on the links' event loop.
+     */
+    default void onLeaseRenewed(long sentNanos) {}
+
     /** Notifies the node that it lost its controller, or has one again. */
     default void onNoController(boolean none) {}
   }
@@ -109,6 +116,8 @@ public final class ControlClient {
   private long lastAsk;
   private long sweptNanos;
   private long retryMs = FIRST_RETRY_MS;
+  private long roundNanos; // first dial of the addresses
+  private boolean isRoundRefused; // so far, each dial of the round
   private boolean leaving;
   private boolean stopped;
   private volatile String said = ""; // logged reason for the missing controller
@@ -254,7 +263,9 @@ public final class ControlClient {
         .addresses()
         .onComplete(
             (found, failed) -> {
-              untried.addAll(found == null ? List.of() : found);
+              untried.addAll(found == null ? List.of() : found.all());
+              isRoundRefused = found != null && found.complete();
+              roundNanos = loops.now();
               if (untried.isEmpty()) {
                 retry("join: no address of a control node");
               } else {
@@ -291,7 +302,7 @@ public final class ControlClient {
     if (current != null && current.silence.sweep(now)) {
       current.line.end("silent for " + current.patience.toMillis() + " ms");
     } else if (current != null && current.isWelcome) {
-      current.line.send(new NodeBeat(List.copyOf(listener.unreachable()), stoodMs));
+      current.beat(stoodMs);
     }
   }
 
@@ -303,6 +314,10 @@ public final class ControlClient {
     private boolean isWelcome;
     private boolean isTold; // its inventory was sent
     private boolean isRefused; // further messages are ignored
+    private boolean isDialRefused;
+    private long beats; // sent
+    private long awaitedBeat; // number of an unanswered one, or 0
+    private long awaitedNanos; // time of that, or of the HELLO
 
     Session(ControlConnection line) {
       this.line = line;
@@ -319,6 +334,7 @@ public final class ControlClient {
     }
 
     private void hello(List<String> runs) {
+      awaitedNanos = loops.now();
       line.send(
           new HandshakeHello(
               Handshake.VERSION,
@@ -329,6 +345,22 @@ public final class ControlClient {
               leaving,
               fence.seen(),
               runs));
+    }
+
+    private void beat(long stoodMs) {
+      beats++;
+      if (awaitedBeat == 0) {
+        awaitedBeat = beats;
+        awaitedNanos = loops.now();
+      }
+      line.send(new NodeBeat(List.copyOf(listener.unreachable()), stoodMs));
+    }
+
+    private void onBeat(Beat it) {
+      if (admits(it.authority()) && awaitedBeat != 0 && it.received() >= awaitedBeat) {
+        awaitedBeat = 0;
+        listener.onLeaseRenewed(awaitedNanos);
+      }
     }
 
     @Override
@@ -343,7 +375,7 @@ public final class ControlClient {
         retryMs = LAST_RETRY_MS;
         line.end("refused: " + it.reason());
       } else if (message instanceof Beat it) {
-        admits(it.authority());
+        onBeat(it);
       } else if (message instanceof NodeLeft) {
         stopped = true;
         left.complete();
@@ -357,6 +389,7 @@ public final class ControlClient {
       if (refuseIf(stranger(it.controller())) || !admits(it.authority())) {
         return;
       }
+      listener.onLeaseRenewed(awaitedNanos);
       registration = it.registration();
       isWelcome = true;
       patience = self.timeout;
@@ -439,8 +472,17 @@ public final class ControlClient {
     }
 
     @Override
+    public void onRefused() {
+      isDialRefused = true;
+    }
+
+    @Override
     public void onEnded(String reason) {
       session = null;
+      isRoundRefused &= isDialRefused;
+      if (isRoundRefused && untried.isEmpty()) {
+        listener.onLeaseRenewed(roundNanos);
+      }
       if (isWelcome) {
         loops.notifyListener(() -> listener.onNoController(true));
       }

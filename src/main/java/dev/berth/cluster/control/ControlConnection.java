@@ -19,6 +19,9 @@ public interface ControlConnection {
      */
     void onMessage(Record message);
 
+    /** Notifies the user that the peer's host refused the connection. The end follows. */
+    default void onRefused() {}
+
     /** Notifies the user of the end of the line. Called once; no message follows. */
     void onEnded(String reason);
   }

@@ -49,8 +49,12 @@ final class ControlForm {
    */
   public record NodeBeat(List<String> unreachable, long pausedMillis) implements Urgent {}
 
-  /** A heartbeat of the controller. */
-  public record Beat(ClusterEpoch authority) implements Urgent {}
+  /**
+   * A heartbeat of the controller.
+   *
+   * @param received number of heartbeats that it received on this link
+   */
+  public record Beat(ClusterEpoch authority, long received) implements Urgent {}
 
   /**
    * The inventory of a node.

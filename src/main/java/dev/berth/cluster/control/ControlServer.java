@@ -38,7 +38,6 @@ import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.cluster.membership.NodeRegistration;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetSocket;
-import java.net.ConnectException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -302,23 +301,9 @@ public final class ControlServer {
   }
 
   private void dial(ProbePort it) {
-    loops.later(
-        () ->
-            loops
-                .dialer()
-                .connect(it.port(), it.host())
-                .onSuccess(NetSocket::close)
-                .onComplete(
-                    (socket, failed) -> act(membership.onProbeResult(it.who(), refuses(failed)))));
-  }
-
-  /**
-   * Returns whether the host refused the connection, which proves that no process listens there. A
-   * timeout proves nothing.
-   */
-  private static boolean refuses(@Nullable Throwable failed) {
-    return failed instanceof ConnectException
-        && String.valueOf(failed.getMessage()).contains("refused");
+    loops
+        .isRefused(it.host(), it.port())
+        .onSuccess(refused -> act(membership.onProbeResult(it.who(), refused)));
   }
 
   private void refuse(RefuseHello it) {
@@ -339,7 +324,8 @@ public final class ControlServer {
 
   private void sweep() {
     act(membership.sweep(loops.now()));
-    everyone(new Beat(authority.get()));
+    ClusterEpoch now = authority.get();
+    List.copyOf(greeted.values()).forEach(each -> each.line.send(new Beat(now, each.beats)));
   }
 
   /** The node on one link. */
@@ -350,6 +336,7 @@ public final class ControlServer {
     private @Nullable Member member; // null until its WELCOME
     private boolean commanded; // after its inventory was applied
     private long upTo; // last event in its inventory
+    private long beats; // received
 
     Peer(ControlConnection line) {
       this.line = line;
@@ -399,6 +386,7 @@ public final class ControlServer {
         LOG.warn("node {}: refuses this controller: {}", from.node().name(), it.reason());
         refusedBy.put(from.node().name(), it.reason());
       } else if (message instanceof NodeBeat it) {
+        beats++;
         refusedBy.remove(from.node().name());
         membership.onHeartbeat(link, Set.copyOf(it.unreachable()), it.pausedMillis());
       } else if (message instanceof Inventory it) {

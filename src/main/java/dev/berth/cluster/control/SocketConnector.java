@@ -1,7 +1,6 @@
 package dev.berth.cluster.control;
 
 import dev.berth.cluster.link.LinkTls;
-import dev.berth.cluster.link.TlsFailure;
 import dev.berth.config.ClusterConfig.JoinAddress;
 import io.vertx.core.Future;
 import io.vertx.core.internal.ContextInternal;
@@ -26,11 +25,13 @@ public record SocketConnector(
   private static final Logger LOG = LoggerFactory.getLogger(SocketConnector.class);
 
   @Override
-  public Future<List<SocketAddress>> addresses() {
+  public Future<ControllerAddresses> addresses() {
     List<SocketAddress> all = new ArrayList<>();
     return Future.join(
             join.stream().<Future<?>>map(each -> find(each).onSuccess(all::addAll)).toList())
-        .transform(found -> Future.succeededFuture(all));
+        .transform(
+            (found, failed) ->
+                Future.succeededFuture(new ControllerAddresses(all, failed == null)));
   }
 
   private Future<List<SocketAddress>> find(JoinAddress each) {
@@ -58,6 +59,6 @@ public record SocketConnector(
     dialer
         .connect(address.port(), address.host())
         .onSuccess(line::attach)
-        .onFailure(failed -> line.end(TlsFailure.describe(failed)));
+        .onFailure(line::endUnconnected);
   }
 }

@@ -3,6 +3,7 @@ package dev.berth.cluster.control;
 import dev.berth.cluster.control.ControlForm.Urgent;
 import dev.berth.cluster.link.Link;
 import dev.berth.cluster.link.LinkTls;
+import dev.berth.cluster.link.TlsFailure;
 import dev.berth.config.ClusterConfig.ClusterRole;
 import dev.berth.stream.CountingLimit;
 import io.vertx.core.buffer.Buffer;
@@ -36,7 +37,8 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
   private int waitingBytes;
   private int sentBytes; // of the first message
   private Buffer joined = Buffer.buffer(); // received chunks of a message
-  // The last heartbeats. Most equal the one before, and their JSON costs more than the rest.
+  // The last heartbeats. Most of a node equal the one before, and their JSON costs more than the
+  // rest.
   private @Nullable Record sentBeat;
   private Buffer sentBeatBytes = Buffer.buffer();
   private @Nullable Record receivedBeat;
@@ -66,6 +68,14 @@ final class SocketControlConnection implements ControlConnection, Link.LinkOwner
     this.socket = socket;
     link.attach(socket);
     link.open();
+  }
+
+  /** Ends a line whose socket was not connected. */
+  void endUnconnected(Throwable failed) {
+    if (ControlLoops.isRefusal(failed)) {
+      user.onRefused();
+    }
+    end(TlsFailure.describe(failed));
   }
 
   @Override

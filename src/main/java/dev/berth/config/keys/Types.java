@@ -41,6 +41,9 @@ public final class Types {
   public static final Type<Duration> SECONDS_OR_ZERO =
       seconds("a number of seconds from 0 to ", time -> true);
 
+  /** Duration above 0, in seconds, or {@code never}, which is read as 0. */
+  public static final Type<Duration> SECONDS_OR_NEVER = secondsOrNever();
+
   /** Number of any size, from 0. */
   public static final Type<Double> NUMBER_FROM_ZERO =
       number("a number >= 0", 0, Double.MAX_VALUE, true);
@@ -298,6 +301,23 @@ public final class Types {
             // The minimum above 0 is one nanosecond.
             .with("minimum", allowed.test(Duration.ZERO) ? 0 : BigDecimal.valueOf(1, 9))
             .with("maximum", MAX_DURATION.toSeconds()));
+  }
+
+  private static Type<Duration> secondsOrNever() {
+    String never = "never";
+    Type<Duration> seconds = SECONDS;
+    return new ScalarType<>(
+        never + ", or " + seconds.expected(),
+        "s",
+        node -> never.equals(YamlScalars.string(node)) ? Duration.ZERO : timeAboveZero(node),
+        time -> time.isZero() || seconds.allows(time),
+        time -> time.isZero() ? never : seconds.write(time),
+        Schema.any().with("anyOf", List.of(Schema.oneOf(List.of(never)), seconds.schema())));
+  }
+
+  private static @Nullable Duration timeAboveZero(Node node) {
+    Duration time = time(node);
+    return time == null || time.isZero() ? null : time;
   }
 
   private static @Nullable Duration time(Node node) {

@@ -8,6 +8,7 @@ import dev.berth.controller.ControllerAction.Forget;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.Remember;
 import dev.berth.controller.ControllerAction.RouteTo;
+import dev.berth.controller.ControllerAction.ShareUpstream;
 import dev.berth.controller.ControllerAction.SplitEndpoint;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
@@ -23,6 +24,7 @@ import dev.berth.controller.ControllerEvent.ReplicaRunning;
 import dev.berth.controller.ControllerEvent.ReplicaStopped;
 import dev.berth.controller.ControllerEvent.ReplicaSuspect;
 import dev.berth.controller.ControllerEvent.ReplicaWaits;
+import dev.berth.controller.ControllerEvent.UpstreamReport;
 import io.vertx.core.json.JsonObject;
 import java.util.Collection;
 import java.util.List;
@@ -44,6 +46,7 @@ public final class JsonForm<M> {
               Build.class,
               DiscardBuild.class,
               StartReplica.class,
+              ShareUpstream.class,
               ReconfigureReplica.class,
               StopReplica.class,
               Configure.class,
@@ -62,6 +65,7 @@ public final class JsonForm<M> {
               ReplicaWaits.class,
               ReplicaReconfigured.class,
               ReconfigureFailed.class,
+              UpstreamReport.class,
               ReplicaDraining.class,
               ReplicaHealth.class,
               ReplicaSuspect.class,

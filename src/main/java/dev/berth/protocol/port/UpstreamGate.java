@@ -1,5 +1,8 @@
 package dev.berth.protocol.port;
 
+import io.vertx.core.Future;
+import java.util.function.Supplier;
+
 /**
  * Port through which a handler closes and opens the slots of its own replica. A closed replica
  * grants no slot; requests that hold one continue. A change of the configured maximum takes effect
@@ -15,4 +18,10 @@ public interface UpstreamGate {
 
   /** Opens the replica with its configured number of slots; waiting requests receive them. */
   void open();
+
+  /**
+   * Sets the action that resets the connections of the handler, at once and from any thread. Its
+   * future completes when they are closed.
+   */
+  void resetBy(Supplier<Future<Void>> action);
 }

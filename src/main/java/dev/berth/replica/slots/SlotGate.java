@@ -1,8 +1,10 @@
 package dev.berth.replica.slots;
 
 import dev.berth.protocol.port.UpstreamGate;
+import io.vertx.core.Future;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 /**
@@ -17,14 +19,23 @@ public final class SlotGate implements UpstreamGate {
   private final SlotLedger slots;
   private final Consumer<String> listener;
   private final AtomicReference<GateState> state;
-  private String reported = ""; // guarded by this
+  private String reported; // guarded by this
+  private volatile Supplier<Future<Void>> reset = Future::succeededFuture;
 
   /**
+   * @param max 0 in a cluster until the replica has a share of its upstream
    * @param reason of a closed gate; empty while open
    */
   private record GateState(int max, String reason) {
     int slots() {
       return reason.isEmpty() ? max : 0;
+    }
+
+    String text() {
+      if (slots() > 0) {
+        return "";
+      }
+      return "closed: " + (reason.isEmpty() ? "no share of the upstream yet" : reason);
     }
   }
 
@@ -37,6 +48,7 @@ public final class SlotGate implements UpstreamGate {
     this.slots = slots;
     this.listener = listener;
     this.state = new AtomicReference<>(new GateState(slots.maxOngoing(), ""));
+    this.reported = text();
   }
 
   @Override
@@ -57,6 +69,16 @@ public final class SlotGate implements UpstreamGate {
     change(now -> new GateState(max, now.reason));
   }
 
+  @Override
+  public void resetBy(Supplier<Future<Void>> action) {
+    reset = action;
+  }
+
+  /** Resets the connections of the handler. Completes when they are closed. */
+  public Future<Void> reset() {
+    return reset.get();
+  }
+
   /** Returns the configured number of slots. */
   public int max() {
     return state.get().max;
@@ -64,8 +86,7 @@ public final class SlotGate implements UpstreamGate {
 
   /** Returns the state for operators: {@code closed: reason}; empty while open. */
   public String text() {
-    String reason = state.get().reason;
-    return reason.isEmpty() ? "" : "closed: " + reason;
+    return state.get().text();
   }
 
   private void change(UnaryOperator<GateState> next) {

@@ -9,14 +9,17 @@ import io.netty.channel.ChannelOption;
 import io.netty.util.concurrent.Future;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.spi.transport.Transport;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.util.Iterator;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Opens connections. Each connect resolves the name, and uses the first address that the policy
- * permits. Confined to the event loop.
+ * Opens connections. Each connect resolves the name, and tries the addresses that the policy
+ * permits in order, until one accepts or the connect timeout passes. Confined to the event loop.
  */
 final class ConnectionOpener {
 
@@ -44,7 +47,7 @@ final class ConnectionOpener {
     if (path != null) {
       io.vertx.core.net.SocketAddress unix =
           io.vertx.core.net.SocketAddress.domainSocketAddress(path);
-      connect(connection, transport.convert(unix));
+      connect(connection, transport.convert(unix), reason -> fail(connection, reason));
       return;
     }
     names
@@ -52,27 +55,42 @@ final class ConnectionOpener {
         .addListener(
             (Future<List<InetSocketAddress>> found) -> {
               if (found.isSuccess()) {
-                connectPermitted(connection, found.getNow());
+                connectPermitted(connection, found.getNow().iterator(), null);
               } else {
                 fail(connection, "name: not resolved: " + found.cause().getMessage());
               }
             });
   }
 
-  private void connectPermitted(UpstreamConnection connection, List<InetSocketAddress> found) {
+  /**
+   * Connects to the next permitted address, and to the one after it if that fails.
+   *
+   * @param problem of the addresses before; null for none
+   */
+  private void connectPermitted(
+      UpstreamConnection connection,
+      Iterator<InetSocketAddress> addresses,
+      @Nullable String problem) {
     UpstreamTarget target = connection.target;
-    String refusal = "name: no address";
-    for (InetSocketAddress each : found) {
-      refusal = target.addresses().refusal(each.getAddress(), target.port());
+    String first = problem;
+    while (addresses.hasNext() && !connection.isClosed()) {
+      InetAddress next = addresses.next().getAddress();
+      String refusal = target.addresses().refusal(next, target.port());
       if (refusal == null) {
-        connect(connection, new InetSocketAddress(each.getAddress(), target.port()));
+        String before = first;
+        connect(
+            connection,
+            new InetSocketAddress(next, target.port()),
+            reason -> connectPermitted(connection, addresses, before == null ? reason : before));
         return;
       }
+      first = first == null ? refusal : first;
     }
-    fail(connection, refusal);
+    fail(connection, first == null ? "name: no address" : first);
   }
 
-  private void connect(UpstreamConnection connection, SocketAddress address) {
+  private void connect(
+      UpstreamConnection connection, SocketAddress address, Consumer<String> onFailed) {
     if (connection.isClosed()) {
       return;
     }
@@ -93,7 +111,7 @@ final class ConnectionOpener {
         .addListener(
             done -> {
               if (!done.isSuccess()) {
-                fail(connection, "connect: " + done.cause().getMessage());
+                onFailed.accept("connect: " + done.cause().getMessage());
               }
             });
   }

@@ -15,6 +15,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -26,7 +27,8 @@ public final class UpstreamClient {
   /** Interval of deadlines in nanoseconds, so that many of them share a sweep. */
   private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
-  private static final String CLOSED = "client: closed";
+  static final String CLOSED = "client: closed";
+  private static final String LEASE_ENDED = "the node's lease has ended";
 
   /** Memory of requests and of the socket's reads; Vert.x's pool, for all sockets of the loop. */
   final ByteBufAllocator memory = VertxByteBufAllocator.POOLED_ALLOCATOR;
@@ -35,6 +37,7 @@ public final class UpstreamClient {
   private final Ticker clock;
   private final long origin;
   private final ConnectionOpener opener;
+  private final BooleanSupplier leaseEnded;
   private final Set<UpstreamConnection> connections = new HashSet<>();
   private final ArrayDeque<UpstreamConnection> idle = new ArrayDeque<>(); // last in, first out
   private int probes; // of the connections
@@ -45,15 +48,24 @@ public final class UpstreamClient {
   private boolean ended;
   private boolean closed;
 
-  public UpstreamClient(ContextInternal loop, UpstreamTarget target) {
-    this(loop, target, host -> loop.owner().nameResolver().resolveAll(loop.nettyEventLoop(), host));
+  /**
+   * @param leaseEnded returns whether no request may be sent
+   */
+  public UpstreamClient(ContextInternal loop, UpstreamTarget target, BooleanSupplier leaseEnded) {
+    this(
+        loop,
+        target,
+        host -> loop.owner().nameResolver().resolveAll(loop.nettyEventLoop(), host),
+        leaseEnded);
   }
 
-  UpstreamClient(ContextInternal loop, UpstreamTarget target, NameLookup names) {
+  UpstreamClient(
+      ContextInternal loop, UpstreamTarget target, NameLookup names, BooleanSupplier leaseEnded) {
     this.loop = loop;
     this.clock = loop.nettyEventLoop().ticker();
     this.origin = clock.nanoTime();
     this.opener = new ConnectionOpener(loop, memory, names);
+    this.leaseEnded = leaseEnded;
     this.target = target;
     this.encoder = new RequestEncoder(target.authority());
   }
@@ -69,7 +81,7 @@ public final class UpstreamClient {
       UpstreamRequest head, @Nullable Buffer whole, ExchangeListener listener) {
     assert loop.inThread();
     ByteBuf bytes = encoder.request(memory, head, whole);
-    UpstreamConnection reused = idle.pollLast();
+    UpstreamConnection reused = leaseEnded.getAsBoolean() ? null : idle.pollLast();
     while (reused != null && !reused.isUsable()) {
       reused.close();
       reused = idle.pollLast();
@@ -127,19 +139,24 @@ public final class UpstreamClient {
     List.copyOf(idle).forEach(UpstreamConnection::close);
   }
 
-  /** Resets all connections. Their exchanges fail. Thread-safe. */
+  /** Resets all connections: their exchanges are cancelled without a confirmation. Thread-safe. */
   public Future<Void> close() {
     return Future.future(
         done ->
             loop.runOnContext(
                 here -> {
                   closed = true;
-                  List.copyOf(connections).forEach(each -> each.fail(CLOSED));
+                  List.copyOf(connections).forEach(UpstreamConnection::resetNow);
                   done.complete();
                 }));
   }
 
   // --- connections ---
+
+  /** Returns why an open connection gets no request; null if it does. */
+  @Nullable String refusal() {
+    return leaseEnded.getAsBoolean() ? LEASE_ENDED : null;
+  }
 
   void onIdle(UpstreamConnection connection) {
     boolean current = connection.target == target || connection.target.equals(target);

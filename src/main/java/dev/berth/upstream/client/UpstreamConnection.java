@@ -4,6 +4,7 @@ import dev.berth.api.Headers;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
@@ -32,6 +33,7 @@ import org.jspecify.annotations.Nullable;
  *   IDLE --1.5 s, the server's Keep-Alive - 1 s, or bytes--> closed
  * </pre>
  */
+@ChannelHandler.Sharable // by the channels of the addresses that it tries one after another
 final class UpstreamConnection extends ChannelInboundHandlerAdapter
     implements ResponseParser.ResponseSink {
   /** Maximum time without an exchange. Longer, and the server's own close could meet a request. */
@@ -97,6 +99,11 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
 
   /** Handles the complete connection, after the TLS handshake. */
   private void onOpen() {
+    String refusal = client.refusal();
+    if (refusal != null) {
+      fail(refusal);
+      return;
+    }
     open = true;
     UpstreamExchange waiting = exchange;
     if (waiting != null) {
@@ -201,6 +208,13 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   @Override
+  public void onFields(int status, Headers fields) {
+    if (exchange != null) {
+      exchange.onFields(status, fields);
+    }
+  }
+
+  @Override
   public void onPiece(Buffer piece) {
     if (exchange != null) {
       exchange.onPiece(piece);
@@ -287,6 +301,14 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     if (failed != null) {
       failed.onFailed(Objects.toString(reason, "unknown"));
     }
+  }
+
+  /** Resets the connection without waiting for the peer, and cancels its exchange. */
+  void resetNow() {
+    if (exchange != null) {
+      exchange.onReset();
+    }
+    fail(UpstreamClient.CLOSED);
   }
 
   /**

@@ -130,6 +130,12 @@ public final class UpstreamExchange {
     }
   }
 
+  void onFields(int status, Headers fields) {
+    if (!isClosing()) {
+      listener.onFields(status, fields);
+    }
+  }
+
   void onPiece(Buffer piece) {
     if (!isClosing()) {
       listener.onPiece(piece);
@@ -224,6 +230,11 @@ public final class UpstreamExchange {
     } else {
       listener.onFailed(new UpstreamFailure(notRun, reason));
     }
+  }
+
+  /** Begins the reset of the connection by the client's owner, which confirms nothing. */
+  void onReset() {
+    phase = isUnsent() ? phase : ExchangePhase.CANCELLED;
   }
 
   private void finish(String reason) {

@@ -552,7 +552,7 @@ class ControlIT {
                         if (message instanceof HandshakeHello it) {
                           hellos.add(it);
                           line.send(new Welcome(stranger, "n9", 7, true)); // expected: n1
-                          line.send(new Beat(stranger));
+                          line.send(new Beat(stranger, 0));
                         }
                       }
 
@@ -689,12 +689,12 @@ class ControlIT {
   void aBeatOvertakesWhatIsLong() throws Exception {
     Event big = new Event(7, Buffer.buffer(new byte[8 << 20]));
 
-    assertThat(sent(big, new Beat(FIRST))).containsExactly(new Beat(FIRST), big);
+    assertThat(sent(big, new Beat(FIRST, 0))).containsExactly(new Beat(FIRST, 0), big);
   }
 
   @Test
   void aChangedBeatArrivesAsItIs() throws Exception {
-    Record[] beats = {new Beat(FIRST), new Beat(FIRST), new Beat(NEW), new Beat(FIRST)};
+    Record[] beats = {new Beat(FIRST, 0), new Beat(FIRST, 5), new Beat(NEW, 5), new Beat(FIRST, 6)};
 
     assertThat(sent(beats)).containsExactly(beats);
   }

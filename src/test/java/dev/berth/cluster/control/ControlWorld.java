@@ -217,6 +217,7 @@ final class ControlWorld {
     final ControlClient client;
     final NodeInfo info;
     final LinkServer data;
+    final List<Long> renewals = new CopyOnWriteArrayList<>(); // of the lease
     volatile MemberList members = MemberList.NONE;
     volatile Buffer inventory = Buffer.buffer("nothing");
 
@@ -265,7 +266,7 @@ final class ControlWorld {
               InProcessControlConnection.connect(beside.around.links(), user, controller));
     }
 
-    private Node(Controller beside, String name, Connector connector) {
+    Node(Controller beside, String name, Connector connector) {
       around = beside.around;
       data = new LinkServer(around.tls(), "data");
       ControlClient.ControlClientSettings self = self("prod", name, "p1", 0);
@@ -325,6 +326,11 @@ final class ControlWorld {
     @Override
     public Collection<String> unreachable() {
       return List.of("n9");
+    }
+
+    @Override
+    public void onLeaseRenewed(long sentNanos) {
+      renewals.add(sentNanos);
     }
 
     @Override

@@ -83,7 +83,8 @@ public final class FakeNode implements LocalMailboxes, LinkListener {
         timeout,
         CAP,
         true,
-        false);
+        false,
+        0);
   }
 
   public FakeNode start(long registration) throws Exception {

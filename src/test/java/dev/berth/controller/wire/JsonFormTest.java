@@ -19,6 +19,7 @@ import dev.berth.controller.ControllerAction.Forget;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.Remember;
 import dev.berth.controller.ControllerAction.RouteTo;
+import dev.berth.controller.ControllerAction.ShareUpstream;
 import dev.berth.controller.ControllerAction.SplitEndpoint;
 import dev.berth.controller.ControllerAction.StartReplica;
 import dev.berth.controller.ControllerAction.StopReplica;
@@ -26,10 +27,12 @@ import dev.berth.controller.ControllerAction.Unroute;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.ControllerEvent.Inventory.Found;
+import dev.berth.controller.ControllerEvent.UpstreamReport;
 import dev.berth.controller.DeploymentTarget;
 import dev.berth.controller.DeploymentVersion;
 import dev.berth.controller.Epoch;
 import dev.berth.controller.PolicySource;
+import dev.berth.controller.UpstreamShare;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.view.ReplicaPhase;
@@ -49,6 +52,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What crosses between instances is read as it was meant, settings and all. */
 class JsonFormTest {
   private static final Epoch EPOCH = new Epoch(2, 7, "n1~5f");
+  private static final UpstreamShare SHARE = new UpstreamShare(3L << 32, 4, 10_000);
   private static final DeploymentId MODEL = new DeploymentId("app", "model");
 
   /** What a file may say of a deployment, beside each other but for the two last. */
@@ -194,6 +198,7 @@ class JsonFormTest {
         new Build(EPOCH, "app", 1L << 40),
         new DiscardBuild(EPOCH, "app", "b"),
         new StartReplica(EPOCH, "n2~6", target, "app#model#1", "http://10.0.0.7:8000#big"),
+        new ShareUpstream(EPOCH, "n2~6", "app#model#1", SHARE),
         new ReconfigureReplica(EPOCH, "n2~6", "app#model#1", target),
         new StopReplica(
             EPOCH, "n2~6", "app#model#1", Duration.ofSeconds(20, 5), "fewer are wanted"),
@@ -283,6 +288,7 @@ class JsonFormTest {
         new ControllerEvent.ReplicaWaits("r1", ""),
         new ControllerEvent.ReplicaReconfigured("r1", version),
         new ControllerEvent.ReconfigureFailed("r1", version, "no"),
+        new UpstreamReport("r1", SHARE, 5, false),
         new ControllerEvent.ReplicaDraining("r1"),
         new ControllerEvent.ReplicaHealth("r1", false, "no"),
         new ControllerEvent.ReplicaSuspect("r1", true, "no"),
@@ -305,7 +311,8 @@ class JsonFormTest {
               i % 2 == 1,
               1_700_000_000_000L + i,
               "",
-              i % 2 == 0 ? "" : "closed: connection refused"));
+              i % 2 == 0 ? "" : "closed: connection refused",
+              i % 20 == 9 ? new UpstreamReport("r" + i, SHARE, 3, true) : null));
     }
     return new Inventory("n2~6", found, List.of(target(4), target(6)));
   }

@@ -462,6 +462,19 @@ class UpstreamClientIT {
   }
 
   @Test
+  void endedLeaseSendsNoRequestOverIdleOrNewConnections() throws Exception {
+    RemotePeer idle = rig.roundTrip(null);
+    rig.leaseEnded = true;
+
+    rig.get("/").expect("failed not run: the node's lease has ended");
+
+    RemotePeer opened = rig.accept();
+    assertThat(opened.readEnd()).isEqualTo("reset");
+    rig.leaseEnded = false;
+    rig.roundTrip(idle); // has received nothing meanwhile
+  }
+
+  @Test
   void retargetMovesLaterExchanges() throws Exception {
     RecordedExchange busy = rig.get("/");
     RemotePeer first = rig.accept();
@@ -496,7 +509,7 @@ class UpstreamClientIT {
     RecordedExchange other = rig.get("/");
     RemotePeer second = rig.accept();
     rig.client.close().toCompletionStage().toCompletableFuture().get(20, TimeUnit.SECONDS);
-    busy.expect("failed unknown: client: closed");
+    busy.expect("cancelled false");
     assertThat(other.next()).startsWith("failed ");
     assertThat(idle.readEnd()).isEqualTo("reset");
     assertThat(second.readEnd()).isIn("end", "reset"); // perhaps still connecting
@@ -576,6 +589,26 @@ class UpstreamClientIT {
     rig.get("/").expect("failed not run: name: no address");
     answer.set(List.of("169.254.169.254", "127.0.0.1")); // the first permitted one
     rig.roundTrip(null);
+    peer.send(OK);
+    busy.expect("head 200", "piece ok", "end");
+  }
+
+  @Test
+  void failedConnectTriesTheNextPermittedAddress() throws Exception {
+    AtomicReference<List<String>> answer =
+        new AtomicReference<>(List.of("127.0.0.2", "169.254.169.254", "127.0.0.1"));
+    rig.use(
+        rig.target("models.example", null, UpstreamRig.timeouts(0, 0), UpstreamRig.ANY),
+        host ->
+            rig.loop
+                .nettyEventLoop()
+                .newSucceededFuture(
+                    answer.get().stream().map(each -> new InetSocketAddress(each, 0)).toList()));
+    RemotePeer peer = rig.roundTrip(null);
+    RecordedExchange busy = rig.get("/");
+    peer.readHead();
+    answer.set(List.of("127.0.0.2", "127.0.0.3", "169.254.169.254"));
+    assertThat(rig.get("/").next()).startsWith("failed not run: connect: ").contains("127.0.0.2");
     peer.send(OK);
     busy.expect("head 200", "piece ok", "end");
   }

@@ -42,6 +42,7 @@ final class UpstreamRig {
   final ContextInternal loop = ((VertxInternal) vertx).createEventLoopContext();
   final ServerSocket server;
   UpstreamClient client;
+  volatile boolean leaseEnded;
 
   UpstreamRig() throws Exception {
     this(new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1")));
@@ -50,7 +51,7 @@ final class UpstreamRig {
   UpstreamRig(ServerSocket server) throws Exception {
     this.server = server;
     server.setSoTimeout(20_000);
-    client = new UpstreamClient(loop, target(LONG, LONG));
+    client = new UpstreamClient(loop, target(LONG, LONG), () -> leaseEnded);
   }
 
   static ExchangeTimeouts timeouts(long firstByte, long idle) {
@@ -67,11 +68,11 @@ final class UpstreamRig {
   }
 
   void use(UpstreamTarget target) {
-    client = new UpstreamClient(loop, target);
+    client = new UpstreamClient(loop, target, () -> leaseEnded);
   }
 
   void use(UpstreamTarget target, NameLookup names) {
-    client = new UpstreamClient(loop, target, names);
+    client = new UpstreamClient(loop, target, names, () -> leaseEnded);
   }
 
   /** Runs a step on the loop, and has its result. */
