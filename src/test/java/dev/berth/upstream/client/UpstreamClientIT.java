@@ -463,14 +463,12 @@ class UpstreamClientIT {
   }
 
   @Test
-  void endedLeaseSendsNoRequestOverIdleOrNewConnections() throws Exception {
+  void endedLeaseSendsNoRequest() throws Exception {
     RemotePeer idle = rig.roundTrip(null);
     rig.leaseEnded = true;
 
     rig.get("/").expect("failed not run: the node's lease has ended");
 
-    RemotePeer opened = rig.accept();
-    assertThat(opened.readEnd()).isEqualTo("reset");
     rig.leaseEnded = false;
     rig.roundTrip(idle); // has received nothing meanwhile
   }
