@@ -144,13 +144,14 @@ public final class UpstreamOptions {
   public static final ConfigKey<List<Integer>> NOT_RUN =
       KEYS.key("not_run", Types.list(Types.integer(400, 599, "")), List.of(429))
           .means(
-              "Statuses of an upstream that refused the request and did not run it. The request is"
-                  + " then sent to another upstream if there is one.");
+              "Statuses of an upstream that refused the request and did not run it; 421 always"
+                  + " is one. The request is then sent to another upstream if there is one.");
   public static final ConfigKey<Boolean> STOPS_ON_CLOSE =
       KEYS.key("stops_on_close", Types.BOOL, true)
           .means(
-              "Whether the server stops a request when its connection closes. false: the response"
-                  + " of a cancelled request is read to its end, which frees the slot.");
+              "Whether the server stops a request when its connection closes, or its stream of"
+                  + " HTTP/2 is reset. false: the response of a cancelled request is read to its end,"
+                  + " which frees the slot.");
   public static final ConfigKey<Duration> ORPHAN_S =
       KEYS.optional("orphan_s", Types.SECONDS_OR_ZERO)
           .means(

@@ -321,7 +321,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   public boolean onUnusable(String reason) {
     if (!unusable) {
       unusable = true;
-      watch.onFailed(new UpstreamFailure(UpstreamFailure.Effect.UNKNOWN, reason));
+      watch.onFailed(new UpstreamFailure(UpstreamFailure.FailureEffect.UNKNOWN, reason));
       if (state == RelayState.WAITING || state == RelayState.RELAYING) {
         ((EarlyFailure) context)
             .breakOff(BerthException.Kind.OUTCOME_UNKNOWN, "upstream: " + reason); // cancels

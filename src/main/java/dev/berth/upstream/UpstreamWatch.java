@@ -5,7 +5,7 @@ import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.UpstreamGate;
 import dev.berth.upstream.client.UpstreamClient;
 import dev.berth.upstream.client.UpstreamFailure;
-import dev.berth.upstream.client.UpstreamFailure.Effect;
+import dev.berth.upstream.client.UpstreamFailure.FailureEffect;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.concurrent.TimeUnit;
@@ -82,8 +82,8 @@ final class UpstreamWatch {
 
   /** Handles a failed exchange. A refusal of the peer is no failure. */
   void onFailed(UpstreamFailure failure) {
-    failures += failure.effect() == Effect.REFUSED ? 0 : 1;
-    if (failure.effect() == Effect.NOT_CONNECTED || failures >= MAX_FAILURES) {
+    failures += failure.effect() == FailureEffect.REFUSED ? 0 : 1;
+    if (failure.effect() == FailureEffect.NOT_CONNECTED || failures >= MAX_FAILURES) {
       close(failure.reason(), PROBE_NANOS);
     }
   }

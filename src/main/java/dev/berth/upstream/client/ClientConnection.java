@@ -63,7 +63,7 @@ abstract sealed class ClientConnection extends ChannelInboundHandlerAdapter
   /** Returns whether the connection has no exchange. */
   abstract boolean isEmpty();
 
-  /** Accepts no more exchanges, and closes after the last one. */
+  /** Accepts no further exchange, and closes after the last one. */
   abstract void retire();
 
   /** Resets the connection without waiting for the peer, and cancels its exchanges. */

@@ -44,7 +44,7 @@ final class StreamCarrier implements ExchangeCarrier {
     this.link = link;
     this.request = request;
     this.whole = whole;
-    this.head = request == null ? null : StreamHeads.request(request, whole, link.target);
+    this.head = request == null ? null : StreamFields.request(request, whole, link.target);
     boolean streamed = request != null && whole == null;
     long length = streamed ? request.bodyLength() : 0;
     this.exchange = new UpstreamExchange(loop, this, listener, length, !streamed);
@@ -132,7 +132,7 @@ final class StreamCarrier implements ExchangeCarrier {
 
   void onHead(Http2Headers from, boolean last) throws Http2Exception {
     try {
-      Headers fields = StreamHeads.fields(from);
+      Headers fields = StreamFields.fields(from);
       if (headed) {
         if (!last || from.status() != null) {
           throw new MalformedResponse("trailers: malformed");
@@ -140,7 +140,7 @@ final class StreamCarrier implements ExchangeCarrier {
         onEnd(fields);
         return;
       }
-      int status = StreamHeads.status(from);
+      int status = StreamFields.status(from);
       fields.forEach((name, value) -> headBytes += name.length() + value.length());
       if (headBytes > ResponseParser.MAX_HEAD_BYTES) {
         throw new MalformedResponse("head: over 64 KiB");
@@ -150,7 +150,7 @@ final class StreamCarrier implements ExchangeCarrier {
       }
       headed = true;
       boolean head = request != null && request.method().equals("HEAD");
-      left = head || status == 204 || status == 304 ? 0 : StreamHeads.length(fields);
+      left = head || status == 204 || status == 304 ? 0 : StreamFields.length(fields);
       exchange.onHead(status, fields);
       if (last) {
         onEnd(Headers.empty());

@@ -180,7 +180,7 @@ final class StreamLink extends ClientConnection {
     moving.stream().skip(1).forEach(each -> client.move(each, probe));
   }
 
-  /** Handles SETTINGS of the peer, the first of which opens the connection. */
+  /** Handles SETTINGS of the peer. The first ones open the connection. */
   private void onSettings() {
     client.streamLimit = Math.max(1, http2().local().maxActiveStreams());
     boolean opening = !open;

@@ -1,7 +1,7 @@
 package dev.berth.upstream.client;
 
 import dev.berth.api.Headers;
-import dev.berth.upstream.client.UpstreamFailure.Effect;
+import dev.berth.upstream.client.UpstreamFailure.FailureEffect;
 import dev.berth.upstream.client.UpstreamTarget.ExchangeTimeouts;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -207,6 +207,9 @@ public final class UpstreamExchange {
 
   /** Handles a complete response, or the close by the peer that confirms a cancellation. */
   void onEnd() {
+    if (phase == ExchangePhase.OVER) {
+      return;
+    }
     boolean cancelled = isCancelled();
     finish("over");
     if (cancelled) {
@@ -223,19 +226,25 @@ public final class UpstreamExchange {
   }
 
   void onFailed(String reason) {
-    onFailed(phase == ExchangePhase.OPENING ? Effect.NOT_CONNECTED : Effect.UNKNOWN, reason);
+    onFailed(
+        phase == ExchangePhase.OPENING ? FailureEffect.NOT_CONNECTED : FailureEffect.UNKNOWN,
+        reason);
   }
 
   /** Handles a refusal by the peer before it began the request; one after the head is a failure. */
   void onRefused(String reason) {
-    onFailed(phase == ExchangePhase.RECEIVING ? Effect.UNKNOWN : Effect.REFUSED, reason);
+    onFailed(
+        phase == ExchangePhase.RECEIVING ? FailureEffect.UNKNOWN : FailureEffect.REFUSED, reason);
   }
 
-  private void onFailed(Effect effect, String reason) {
+  private void onFailed(FailureEffect effect, String reason) {
+    if (phase == ExchangePhase.OVER) {
+      return;
+    }
     boolean cancelled = isCancelled();
     finish(reason);
     if (cancelled) {
-      listener.onCancelled(effect == Effect.REFUSED);
+      listener.onCancelled(effect == FailureEffect.REFUSED);
     } else {
       listener.onFailed(new UpstreamFailure(effect, reason));
     }

@@ -5,10 +5,10 @@ package dev.berth.upstream.client;
  *
  * @param reason text for logs and clients, without a header value
  */
-public record UpstreamFailure(Effect effect, String reason) {
+public record UpstreamFailure(FailureEffect effect, String reason) {
 
   /** The effect of a failed exchange on the upstream. */
-  public enum Effect {
+  public enum FailureEffect {
     /** No byte of the request was written, since no connection was established. */
     NOT_CONNECTED,
     /** The upstream is well, and has certainly not begun the request. */
@@ -19,6 +19,6 @@ public record UpstreamFailure(Effect effect, String reason) {
 
   /** Returns whether the upstream cannot have begun the request. */
   public boolean notRun() {
-    return effect != Effect.UNKNOWN;
+    return effect != FailureEffect.UNKNOWN;
   }
 }

@@ -10,11 +10,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Heads and trailers of HTTP/2, from and to validated parts. */
-final class StreamHeads {
+final class StreamFields {
   /** Pseudo-header of a response's status. */
   private static final String STATUS = ":status";
 
-  private StreamHeads() {}
+  private StreamFields() {}
 
   /**
    * Returns the head of a request.
