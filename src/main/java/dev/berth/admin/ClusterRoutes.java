@@ -2,6 +2,8 @@ package dev.berth.admin;
 
 import dev.berth.view.ClusterCommands;
 import dev.berth.view.ClusterDetails;
+import dev.berth.view.CommandRejectedException;
+import io.vertx.core.Future;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.function.Supplier;
@@ -14,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  *   GET  /api/v1/cluster                       200, ClusterDetails
  *   POST /api/v1/cluster/nodes/{node}/drain    202, {"message"}
  *   POST /api/v1/cluster/nodes/{node}/uncordon 200, {"message"}
+ *   POST /api/v1/cluster/take?upstream={key}   202, {"message"}
  * </pre>
  */
 public record ClusterRoutes(ClusterCommands commands) implements AdminRoutes {
@@ -49,6 +52,21 @@ public record ClusterRoutes(ClusterCommands commands) implements AdminRoutes {
     mountStatus(router);
     router.post(NODE + "/drain").handler(this::drain);
     router.post(NODE + "/uncordon").handler(this::uncordon);
+    router.post(CLUSTER + "/take").handler(this::take);
+  }
+
+  private void take(RoutingContext context) {
+    String upstream = context.queryParams().get("upstream");
+    String told = "The slots of silent owners are granted again.";
+    AdminResponses.done(
+        context,
+        upstream == null
+            ? Future.failedFuture(
+                CommandRejectedException.invalid("upstream: missing (expected: its url and id)"))
+            : commands.take(upstream),
+        202,
+        told,
+        "take upstream");
   }
 
   private void drain(RoutingContext context) {

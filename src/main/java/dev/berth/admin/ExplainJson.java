@@ -27,18 +27,18 @@ final class ExplainJson {
         .put("node", request.node())
         .put("policy", request.policy())
         .put("snapshot", ServeJson.of(request.snapshot()))
-        .put("candidates", AdminResponses.array(request.candidates(), ExplainJson::of))
+        .put("candidates", AdminResponses.array(request.candidates(), each -> of(each, request)))
         .put("candidates_in_all", request.candidatesInAll())
         .put("queue", of(request.queue()))
-        .put("steps", AdminResponses.array(request.steps(), ExplainJson::of))
+        .put("steps", AdminResponses.array(request.steps(), each -> of(each, request)))
         .put("steps_in_all", request.stepsInAll())
         .put("phases_us", of(request.phases()))
         .put("overhead_us", micros(request.phases().overhead()));
   }
 
   private static JsonObject head(RequestExplanation request) {
-    return new JsonObject()
-        .put("request_id", request.requestId())
+    JsonObject json = new JsonObject();
+    json.put("request_id", request.requestId())
         .put("application", request.deployment().application())
         .put("deployment", request.deployment().name())
         .put("parent", request.parent() == null ? null : request.parent().toString())
@@ -48,11 +48,19 @@ final class ExplainJson {
         .put("outcome", request.outcome())
         .put("replica", request.replicaId())
         .put("failure", request.failure().isNone() ? null : ServeJson.of(request.failure()));
+    return withUpstream(json, request.replicaId(), request);
   }
 
-  private static JsonObject of(Candidate candidate) {
-    return new JsonObject()
-        .put("replica", candidate.replicaId())
+  /** Adds the key of the upstream that a replica represents, if it represents one. */
+  private static JsonObject withUpstream(
+      JsonObject json, String replicaId, RequestExplanation request) {
+    String key = request.upstreams().get(replicaId);
+    return key == null ? json : json.put("upstream", key);
+  }
+
+  private static JsonObject of(Candidate candidate, RequestExplanation request) {
+    JsonObject json = new JsonObject().put("replica", candidate.replicaId());
+    return withUpstream(json, candidate.replicaId(), request)
         .put("node", candidate.node())
         .put("loop", candidate.loop() < 0 ? null : candidate.loop())
         .put("ongoing", candidate.ongoing())
@@ -73,8 +81,8 @@ final class ExplainJson {
             .put("waited_us", micros(queue.waitedNanos()));
   }
 
-  private static JsonObject of(RequestStep step) {
-    return new JsonObject()
+  private static JsonObject of(RequestStep step, RequestExplanation request) {
+    return withUpstream(new JsonObject(), step.replicaId(), request)
         .put("at_us", micros(step.atNanos()))
         .put("kind", name(step.kind()))
         .put("replica", step.replicaId())

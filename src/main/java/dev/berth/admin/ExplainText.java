@@ -20,6 +20,8 @@ final class ExplainText {
   static final int WIDTH = 100;
 
   private static final int BAR = 50; // columns of a bar for the total time
+  private static final int STEP_CHARS = 69; // of a step in front of its detail
+  private static final int DETAIL_INDENT = 17; // of a long detail, on a line of its own
   private static final int MAX_INDENT = 5 * 4; // limit of the indent of nested calls
 
   private final StringBuilder text = new StringBuilder();
@@ -43,6 +45,7 @@ final class ExplainText {
     head(request, indent);
     phases(request.phases(), indent + 2);
     candidates(request, indent + 2);
+    upstreams(request, indent + 2);
     queue(request, indent + 2);
     steps(request, indent + 2);
     for (ExplainTree each : tree.made()) {
@@ -120,6 +123,20 @@ final class ExplainText {
     }
   }
 
+  private void upstreams(RequestExplanation request, int indent) {
+    String ran = request.upstreams().get(request.replicaId());
+    if (!request.upstreams().isEmpty()) {
+      text.append('\n');
+      line(indent, "upstreams" + (ran == null ? ":" : ": ran at " + ran));
+    }
+    request
+        .upstreams()
+        .forEach(
+            (replica, key) ->
+                line(
+                    indent + 2, format("%-16s %s", shortName(replica, request.deployment()), key)));
+  }
+
   private static final String CANDIDATE = "%-1s %-16s %-17s %9s  %-13s %-9s %4s %8s";
 
   private static String asOf(Candidate candidate) {
@@ -156,6 +173,7 @@ final class ExplainText {
     String before = "";
     for (RequestStep step : shown) {
       String where = step.loop() < 0 ? "" : where(step.node(), step.loop());
+      boolean fits = indent + STEP_CHARS + step.detail().length() <= WIDTH;
       boolean crossed = !where.isEmpty() && !before.isEmpty() && !where.equals(before);
       before = where.isEmpty() ? before : where;
       line(
@@ -167,7 +185,10 @@ final class ExplainText {
               words(step.kind()),
               where,
               clip(shortName(step.replicaId(), request.deployment()), 16),
-              step.detail()));
+              fits ? step.detail() : ""));
+      if (!fits) {
+        line(indent + DETAIL_INDENT, step.detail());
+      }
     }
     if (request.stepsInAll() > shown.size()) {
       line(indent, format("%14s   and %d more", "", request.stepsInAll() - shown.size()));

@@ -60,6 +60,7 @@ public final class Main {
             new RollbackCommand(),
             new LogsCommand(),
             new LedgerCommand(),
+            new UpstreamCommand(),
             new ExplainCommand(),
             new ShutdownCommand(),
             new DrainCommand(),

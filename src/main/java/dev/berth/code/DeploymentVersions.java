@@ -36,6 +36,10 @@ final class DeploymentVersions {
     }
     Fingerprint live = new Fingerprint().add("route_prefix", routePrefix);
     settings.reaching(ChangeReach.REPLICA_LIVE).forEach(live::add);
+    if (UpstreamOptions.isGiven(settings)) { // its replicas know whether they are the only ones
+      live.add("fallback", settings.get(DeploymentConfig.FALLBACK));
+      live.add("request_timeout_s", settings.find(DeploymentConfig.REQUEST_TIMEOUT_S));
+    }
     return new DeploymentVersion(code.toString(), live.toString());
   }
 }

@@ -187,11 +187,16 @@ public final class DeploymentConfig {
   public static final ConfigKey<List<String>> FALLBACK = OWN_ROUTER.add(UpstreamOptions.FALLBACK);
   public static final ConfigKey<Integer> REPLAY_BYTES =
       OWN_ROUTER.add(UpstreamOptions.REPLAY_BYTES);
+  public static final ConfigKey<Boolean> IDEMPOTENT = OWN_ROUTER.add(UpstreamOptions.IDEMPOTENT);
+  public static final ConfigKey<Duration> FALLBACK_AFTER_MS =
+      OWN_ROUTER.add(UpstreamOptions.FALLBACK_AFTER_MS);
 
   public static final ConfigKey<Settings> BERTH =
       KEYS.mapping("berth", OWN.section()).means("Keys without a name in Ray Serve.");
 
   private static final List<ConfigKey<?>> NONE = List.of();
+  private static final List<ConfigKey<?>> OF_UPSTREAMS =
+      List.of(FALLBACK, REPLAY_BYTES, IDEMPOTENT, FALLBACK_AFTER_MS);
 
   /** Settings of replicas, in whose place each upstream has its own. */
   private static final List<ConfigKey<?>> OF_REPLICAS =
@@ -251,7 +256,7 @@ public final class DeploymentConfig {
   /** Refuses settings of replicas beside upstreams, which have their own. */
   private static void checkUpstreams(Settings values, Settings own) {
     int upstreams = own.all(UPSTREAMS).size();
-    for (ConfigKey<?> key : upstreams == 0 ? List.of(FALLBACK, REPLAY_BYTES) : NONE) {
+    for (ConfigKey<?> key : upstreams == 0 ? OF_UPSTREAMS : NONE) {
       if (own.gives(key)) {
         own.problem(key, "without upstreams", "upstreams too, or leave it out");
       }
@@ -260,6 +265,9 @@ public final class DeploymentConfig {
       if (values.gives(key)) {
         values.problem(key, "with berth.upstreams", "leave it out: an upstream is one replica");
       }
+    }
+    if (upstreams > 0 && own.gives(FALLBACK_AFTER_MS) && List.of().equals(own.find(FALLBACK))) {
+      own.problem(FALLBACK_AFTER_MS, "without fallback", "a fallback too, or leave it out");
     }
     if (upstreams > UpstreamOptions.MAX_UPSTREAMS) {
       own.problem(UPSTREAMS, upstreams + " entries", "at most " + UpstreamOptions.MAX_UPSTREAMS);
@@ -283,6 +291,12 @@ public final class DeploymentConfig {
     boolean only = deployment.all(UPSTREAMS).size() == 1 && deployment.get(FALLBACK).isEmpty();
     all.put(UpstreamOptions.IS_ONLY, only);
     return all;
+  }
+
+  /** Returns the {@code orphan_s} of an upstream, or its default. */
+  public static Duration orphan(Settings deployment, Settings upstream) {
+    return UpstreamOptions.fromUserConfig(upstreamConfig(deployment, upstream))
+        .get(UpstreamOptions.ORPHAN_S);
   }
 
   /** Returns whether the file or the code requests autoscaling. */
@@ -332,7 +346,7 @@ public final class DeploymentConfig {
               .mapToInt(each -> each.get(UpstreamOptions.MAX_ONGOING_REQUESTS))
               .max()
               .orElse(1);
-      return withReplicas(said, all.size()).put(MAX_ONGOING_REQUESTS, most);
+      return withReplicas(said, UpstreamOptions.byKey(said).size()).put(MAX_ONGOING_REQUESTS, most);
     }
     if (!autoscales(said)) {
       return said;

@@ -4,6 +4,7 @@ import dev.berth.api.Deployment;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
+import dev.berth.config.keys.Schema;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Type;
@@ -17,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +40,12 @@ public final class UpstreamOptions {
           "authorization, proxy-authorization, x-api-key, api-key, cookie or a name that starts with"
               + " x-berth-; other headers pass anyway",
           "^(authorization|proxy-authorization|x-api-key|api-key|cookie|x-berth-[a-z0-9_-]+)$");
+
+  private static final Type<String> HTTP_VERSION =
+      Types.parsed(
+          "1.1, 2 or auto",
+          text -> List.of("1.1", "2", "auto").contains(text) ? text : null,
+          Schema.oneOf(List.of("auto", "1.1", "2", 1.1, 2)));
 
   // --- tls ---
 
@@ -114,6 +122,11 @@ public final class UpstreamOptions {
           .means("Headers of the client that pass although they are dropped by default.");
   public static final ConfigKey<Settings> TLS =
       KEYS.optional("tls", TLS_SECTION).means("TLS towards the upstream; only with https.");
+  public static final ConfigKey<String> HTTP =
+      KEYS.optional("http", HTTP_VERSION)
+          .means(
+              "HTTP version towards the upstream: 1.1, 2 (with http by prior knowledge), or auto:"
+                  + " 2 if an https server selects it by ALPN, else 1.1. null: auto.");
   public static final ConfigKey<Duration> CONNECT_TIMEOUT_S =
       KEYS.key("connect_timeout_s", Types.SECONDS, Duration.ofSeconds(5))
           .means("Maximum time to connect, including TLS.");
@@ -147,6 +160,14 @@ public final class UpstreamOptions {
       KEYS.optional("health", OF_HEALTH.section())
           .means("Probes that close an unhealthy upstream; they take no slot. null: none.");
 
+  public static final ConfigKey<Integer> OWNERS =
+      KEYS.key("owners", Types.integer(1, 1_000, "nodes"), 1)
+          .means(
+              "Number of nodes that own a part of the upstream. The parts' maxima differ by at most"
+                  + " 1, and their sum is max_ongoing_requests, the maximum of owners.");
+
+  private static final String PART = " part "; // of a key; no origin or id has a space
+
   static final Section SECTION = KEYS.section().check(UpstreamOptions::check);
 
   // --- a deployment, under berth ---
@@ -164,6 +185,16 @@ public final class UpstreamOptions {
   static final ConfigKey<Integer> REPLAY_BYTES =
       ConfigKey.of("replay_bytes", Types.integer(0, 64 << 20, "bytes"), 1 << 20)
           .means("Largest request body that may be sent to another upstream after a refusal.");
+  static final ConfigKey<Boolean> IDEMPOTENT =
+      ConfigKey.of("idempotent", Types.BOOL, false)
+          .means(
+              "Whether the requests of the route may run twice: a request that an upstream received"
+                  + " and did not answer is then sent to another one, or to a fallback.");
+  static final ConfigKey<Duration> FALLBACK_AFTER_MS =
+      ConfigKey.optional("fallback_after_ms", Types.millis(0, 86_400_000))
+          .means(
+              "Wait in the queue after which a request goes to the first fallback that is open. null:"
+                  + " it waits while an upstream is open.");
 
   /** Name in the user_config of the route prefix, which is removed from paths. */
   public static final String ROUTE_PREFIX = "route_prefix";
@@ -193,11 +224,41 @@ public final class UpstreamOptions {
         || tls != null && (tls.gives(CA_FILE) || tls.gives(CERT_FILE) || tls.gives(KEY_FILE));
   }
 
-  /** Returns the entries of a deployment by their keys, in their order; empty without any. */
+  /**
+   * Returns the upstreams of a deployment by their keys, in their order; empty without any. Each
+   * part of an upstream with several owners has its own key and maximum.
+   */
   public static Map<String, Settings> byKey(Settings deployment) {
     Map<String, Settings> all = new LinkedHashMap<>();
-    deployment.all(UPSTREAMS).forEach(each -> all.put(key(each), each));
+    deployment.all(UPSTREAMS).forEach(each -> all.putAll(parts(each)));
     return all;
+  }
+
+  private static Map<String, Settings> parts(Settings entry) {
+    Map<String, Settings> parts = new LinkedHashMap<>();
+    int owners = entry.get(OWNERS);
+    int maximum = entry.get(MAX_ONGOING_REQUESTS);
+    for (int part = 0; part < owners; part++) {
+      int own = maximum / owners + (part < maximum % owners ? 1 : 0);
+      parts.put(
+          key(entry) + (part == 0 ? "" : PART + (part + 1)),
+          owners == 1 ? entry : entry.put(MAX_ONGOING_REQUESTS, own));
+    }
+    return parts;
+  }
+
+  /** Returns the identity of an upstream in the key of one of its parts. */
+  public static String withoutPart(String key) {
+    int part = key.indexOf(PART);
+    return part < 0 ? key : key.substring(0, part);
+  }
+
+  /** Returns the sum of the maxima of an upstream's parts; 0 when the deployment has none. */
+  public static int limit(Settings deployment, String key) {
+    return deployment.all(UPSTREAMS).stream()
+        .filter(each -> key(each).equals(withoutPart(key)))
+        .mapToInt(each -> each.get(MAX_ONGOING_REQUESTS))
+        .sum();
   }
 
   /**
@@ -207,16 +268,36 @@ public final class UpstreamOptions {
    */
   public static Map<String, String> paths(Map<String, ?> application) {
     Map<String, String> paths = new LinkedHashMap<>();
+    forEachEntry(application, (path, entry) -> paths.put(key(SECTION.fromMap(entry)), path));
+    return paths;
+  }
+
+  /** Returns the maxima of the upstreams in an entry of {@code applications}, by their keys. */
+  public static Map<String, Integer> maxima(Map<String, ?> application) {
+    Map<String, Integer> maxima = new LinkedHashMap<>();
+    forEachEntry(
+        application,
+        (path, entry) -> {
+          Map<Object, Object> known = new LinkedHashMap<>(entry); // others may be of later versions
+          known
+              .keySet()
+              .retainAll(Set.of(URL.name(), ID.name(), MAX_ONGOING_REQUESTS.name(), OWNERS.name()));
+          parts(SECTION.fromMap(known))
+              .forEach((key, part) -> maxima.put(key, part.get(MAX_ONGOING_REQUESTS)));
+        });
+    return maxima;
+  }
+
+  private static void forEachEntry(Map<String, ?> application, BiConsumer<String, Map<?, ?>> into) {
     List<?> deployments = list(application.get("deployments"));
     for (int at = 0; at < deployments.size(); at++) {
       Object own = ((Map<?, ?>) deployments.get(at)).get("berth");
       List<?> all = own instanceof Map<?, ?> map ? list(map.get(UPSTREAMS.name())) : List.of();
       for (int index = 0; index < all.size(); index++) {
         String path = "deployments[%s].berth.%s[%s]".formatted(at, UPSTREAMS, index);
-        paths.put(key(SECTION.fromMap((Map<?, ?>) all.get(index))), path);
+        into.accept(path, (Map<?, ?>) all.get(index));
       }
     }
-    return paths;
   }
 
   private static List<?> list(@Nullable Object value) {
@@ -300,6 +381,11 @@ public final class UpstreamOptions {
     UpstreamOrigin origin = entry.find(URL);
     if (origin == null) {
       return; // invalid, already reported
+    }
+    Integer maximum = entry.find(MAX_ONGOING_REQUESTS);
+    if (maximum != null && entry.get(OWNERS) > maximum) {
+      entry.problem(
+          OWNERS, entry.get(OWNERS).toString(), "at most max_ongoing_requests, " + maximum);
     }
     if (entry.gives(TLS) && !origin.isTls()) {
       entry.problem(TLS, "with " + origin, "a url of https, or no tls");

@@ -95,6 +95,14 @@ public final class Controller {
       applications.buildFailed(failed, turn);
     } else if (event instanceof ControllerEvent.PolicyAnswered answered) {
       autoscaled.onPolicyAnswered(answered, turn);
+    } else if (event instanceof ControllerEvent.UpstreamsGranted granted) {
+      deployments.shares.onGranted(granted.grants());
+    } else if (event instanceof ControllerEvent.UpstreamReport report) {
+      deployments.shares.onReport(report);
+    } else if (event instanceof ControllerEvent.OwnerFree free) {
+      deployments.shares.onNodeEnded(free.node(), nowNanos);
+    } else if (event instanceof ControllerEvent.UpstreamTaken taken) {
+      deployments.shares.onTaken(taken.upstream(), nowNanos);
     } else if (event instanceof ControllerEvent.OfNode ofNode) {
       nodes.on(ofNode, turn);
     } else if (event instanceof OfReplica happened && !recovery.keep(happened)) {
@@ -120,12 +128,16 @@ public final class Controller {
       applications.touchAll(turn);
     }
     deployments.wake(turn);
+    if (!recovery.isPending()) {
+      deployments.shares.wake(turn);
+    }
     return settle(turn);
   }
 
   /** Returns the time of the next action without an event; {@link Long#MAX_VALUE} for none. */
   public long nextWakeNanos() {
-    return Math.min(recovery.nextWakeNanos(), deployments.nextWakeNanos());
+    long ofShares = recovery.isPending() ? Long.MAX_VALUE : deployments.shares.nextWakeNanos();
+    return Math.min(ofShares, Math.min(recovery.nextWakeNanos(), deployments.nextWakeNanos()));
   }
 
   /** Settles deployments first; settling their applications may touch deployments again. */
@@ -143,6 +155,9 @@ public final class Controller {
         break;
       }
       applications.settle(application, turn);
+    }
+    if (!recovery.isPending()) {
+      deployments.shares.settle(turn);
     }
     if (recovering && !recovery.isPending()) {
       recovering = false;

@@ -105,6 +105,19 @@ public sealed interface ControllerAction {
       @Nullable PolicyAnswered policy)
       implements ControllerAction {}
 
+  /**
+   * Commits changes of grants to the log, and reports all grants.
+   *
+   * @param grants new or changed ones
+   * @param ended replica ids of removed ones
+   * @param limits maximum of each upstream, which the sum of its grants may not begin to exceed
+   */
+  record GrantUpstreams(List<UpstreamGrant> grants, Set<String> ended, Map<String, Integer> limits)
+      implements ControllerAction {}
+
+  /** Dials the data port of an absent owner, and reports an {@code OwnerFree} if it is refused. */
+  record ProbeOwner(UpstreamGrant grant) implements ControllerAction {}
+
   /** An instance was removed; messages to it can be dropped. */
   record NodeGone(String node) implements ControllerAction {}
 

@@ -50,6 +50,15 @@ public sealed interface ControllerEvent {
   record PolicyAnswered(PolicySource source, Map<DeploymentId, PolicyReply> replies, long tookNanos)
       implements ControllerEvent {}
 
+  /** All grants of upstreams in the log: at the start of a controller, and after each change. */
+  record UpstreamsGranted(List<UpstreamGrant> grants) implements ControllerEvent {}
+
+  /** The process of an absent owner has ended: its data port refused a connection. */
+  record OwnerFree(String node) implements ControllerEvent {}
+
+  /** An operator takes an upstream from its silent owners. */
+  record UpstreamTaken(String upstream) implements ControllerEvent {}
+
   /** An event of one instance, with its bus name, {@code name~process}. */
   sealed interface OfNode extends ControllerEvent {
     String node();

@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param chance returns a random number from 0 to 1, for waits after failures
  * @param wallMillis returns the time of day, in milliseconds since 1970
  * @param silentNanos time without a report after which an instance's load is unknown
+ * @param leaseMillis time without a reply of the controller after which the owner of an upstream
+ *     resets its connections; 0 for never
  * @param config converts a deployment's settings to the form that operators see
  */
 public record ControllerPorts(
@@ -27,4 +29,5 @@ public record ControllerPorts(
     DoubleSupplier chance,
     LongSupplier wallMillis,
     long silentNanos,
+    long leaseMillis,
     Function<Settings, Map<String, @Nullable Object>> config) {}

@@ -62,6 +62,11 @@ final class DeploymentState {
   /** The failed start of a version, with its time. */
   private record FailedStart(DeploymentVersion version, long nanos) {}
 
+  /** Returns the target of new replicas; null while the only version has failed. */
+  @Nullable DeploymentTarget made() {
+    return progress.frozen() ? progress.complete() : target;
+  }
+
   void onStartFailed(ReplicaRecord replica, long nowNanos) {
     failedStarts.keySet().removeIf(node -> !hasFailedAt(node, nowNanos));
     failedStarts.put(replica.node, new FailedStart(replica.version(), nowNanos));
@@ -236,13 +241,15 @@ final class DeploymentState {
             .orElse("");
     String closed =
         replicas.values().stream()
-            .filter(replica -> !replica.waits.isEmpty())
+            .filter(replica -> !replica.waits.isEmpty() || !replica.lacks.isEmpty())
             .findFirst()
-            .map(replica -> replica.upstream + ' ' + replica.waits)
+            .map(replica -> replica.upstream + ' ' + joined(replica.waits, replica.lacks))
             .orElse("");
-    return Stream.of(progress.standing().message(), lacks, virtual ? CARRIERS : "", waits, closed)
-        .filter(part -> !part.isEmpty())
-        .collect(Collectors.joining("; "));
+    return joined(progress.standing().message(), lacks, virtual ? CARRIERS : "", waits, closed);
+  }
+
+  private static String joined(String... parts) {
+    return Stream.of(parts).filter(part -> !part.isEmpty()).collect(Collectors.joining("; "));
   }
 
   private ReplicaDetails details(
@@ -256,9 +263,7 @@ final class DeploymentState {
         wanted ? target.revision() : replica.target.revision(),
         routable,
         replica.startedMs,
-        Stream.of(reason, replica.waits)
-            .filter(part -> !part.isEmpty())
-            .collect(Collectors.joining("; ")),
+        joined(reason, replica.waits, replica.lacks),
         replica.upstream);
   }
 }

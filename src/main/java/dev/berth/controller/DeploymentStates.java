@@ -48,6 +48,7 @@ final class DeploymentStates {
   private final NodePool hosts;
   private final AutoscaledDeployments autoscaled;
   private final UpstreamKeys upstreams;
+  final UpstreamShares shares;
   private final Map<String, ReplicaRecord> replicas = new HashMap<>(); // by replica id
   private final TreeSet<DeploymentState> waking = new TreeSet<>(DeploymentState.BY_WAKE);
   private final Set<String> ended = new LinkedHashSet<>(); // replica ids, oldest first
@@ -63,6 +64,7 @@ final class DeploymentStates {
     this.hosts = hosts;
     this.autoscaled = autoscaled;
     this.upstreams = upstreams;
+    this.shares = new UpstreamShares(epoch, hosts, ports.leaseMillis());
   }
 
   // --- deployments ---
@@ -127,6 +129,7 @@ final class DeploymentStates {
       return; // it was removed
     }
     announce(deployment, turn);
+    deployment.replicas.values().forEach(shares::touch);
     long wakeNanos = Long.MAX_VALUE;
     if (!deployment.held) {
       long looks = follow(deployment, turn);
@@ -155,7 +158,10 @@ final class DeploymentStates {
     Placement placement = hosts.placement(deployment, nowNanos);
     return !deployment.deleting && UpstreamOptions.isGiven(deployment.target.settings())
         ? UpstreamReconciler.decide(
-            deployment, placement, key -> upstreams.isFreeFor(key, deployment), nowNanos)
+            deployment,
+            placement,
+            key -> hosts.areNamed() || upstreams.isFreeFor(key, deployment),
+            nowNanos)
         : Reconciler.decide(deployment, placement, nowNanos);
   }
 
@@ -226,6 +232,7 @@ final class DeploymentStates {
     replicas.put(replica.id, replica);
     hosts.onReplicaAdded(replica);
     upstreams.onReplicaAdded(replica);
+    shares.onReplicaAdded(replica);
     announce(replica, "", turn);
   }
 
@@ -358,6 +365,7 @@ final class DeploymentStates {
     } else if (event instanceof ControllerEvent.ReplicaFailed
         || event instanceof ControllerEvent.ReplicaStopped) {
       recordEnded(event.replicaId());
+      shares.onReplicaRemoved(event.replicaId(), turn.nowNanos);
     }
   }
 
@@ -516,6 +524,7 @@ final class DeploymentStates {
     replica.deployment.replicas.remove(replica.id);
     hosts.onReplicaRemoved(replica);
     upstreams.onReplicaRemoved(replica, turn);
+    shares.onReplicaRemoved(replica.id, turn.nowNanos);
     recordEnded(replica.id);
     to(replica, ReplicaPhase.STOPPED, reason, turn);
   }

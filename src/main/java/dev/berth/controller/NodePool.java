@@ -21,13 +21,15 @@ final class NodePool {
   static final class PooledNode {
     final String name;
     String zone = ""; // empty when unknown
+    final boolean leads; // the controller is on it
     boolean told;
     boolean cordoned;
     boolean leaving;
     boolean suspected;
 
-    private PooledNode(String name) {
+    private PooledNode(String name, boolean leads) {
       this.name = name;
+      this.leads = leads;
     }
 
     private boolean isOpen() {
@@ -42,7 +44,7 @@ final class NodePool {
   private String given = ""; // host of the last start
 
   NodePool(String own) {
-    this.own = new PooledNode(own);
+    this.own = new PooledNode(own, true);
   }
 
   boolean areNamed() {
@@ -60,7 +62,8 @@ final class NodePool {
 
   /** Adds an instance, which has yet to send its inventory. */
   void onNodeJoined(String name, @Nullable String zone) {
-    PooledNode host = named.computeIfAbsent(name, PooledNode::new);
+    PooledNode host =
+        named.computeIfAbsent(name, other -> new PooledNode(other, other.equals(own.name)));
     host.zone = zone == null ? "" : zone;
     host.told = false;
   }

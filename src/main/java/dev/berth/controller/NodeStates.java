@@ -42,6 +42,9 @@ record NodeStates(
       of(host, event, turn);
       applications.touchAll(turn);
     } else if (event instanceof NodeLost || event instanceof NodeLeft) {
+      if (event instanceof NodeLeft) {
+        deployments.shares.onNodeEnded(event.node(), turn.nowNanos);
+      }
       recovery.onNodeRemoved(event.node(), turn.nowNanos); // never joined this controller
       autoscaled.onUnreportedNodeLost(event.node(), turn.nowNanos);
       applications.touchAll(turn);
@@ -54,11 +57,14 @@ record NodeStates(
     if (event instanceof Inventory inventory) {
       host.told = true;
       onInventory(inventory, turn);
+      deployments.shares.onInventory(inventory, turn.nowNanos);
     } else if (event instanceof NodeLost) {
       removeNode(host, "node " + host.name + " was lost", turn);
+      deployments.shares.onNodeLost(host.name, turn.nowNanos);
       autoscaled.onNodeLost(host.name, turn.nowNanos);
     } else if (event instanceof NodeLeft) {
       removeNode(host, "node " + host.name + " left", turn);
+      deployments.shares.onNodeEnded(host.name, turn.nowNanos);
       autoscaled.onNodeLeft(host.name, turn.nowNanos);
     } else if (event instanceof NodeLeaving) {
       host.leaving = true;

@@ -5,7 +5,9 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
 
 /**
  * The instances where replicas of one deployment may start. Instances without a recent failed start
@@ -68,8 +70,23 @@ final class Placement {
    * @throws java.util.NoSuchElementException when {@link #room} is 0
    */
   String next() {
+    return next(host -> 0);
+  }
+
+  /**
+   * Returns the host of the next owner of an upstream: preferably one without another part of it,
+   * then one without the controller.
+   *
+   * @param owners nodes of its other parts
+   */
+  String nextOwner(Set<String> owners) {
+    return next(host -> owners.contains(host.name) ? 2 : host.leads ? 1 : 0);
+  }
+
+  private String next(ToIntFunction<PooledNode> rank) {
     Comparator<PooledNode> fewest =
         Comparator.<PooledNode, Boolean>comparing(failed::test)
+            .thenComparingInt(rank)
             .thenComparingInt(each -> at(each.name))
             .thenComparingInt(each -> zones.getOrDefault(each.zone, 0))
             .thenComparingInt(each -> all.getOrDefault(each.name, 0));

@@ -7,6 +7,7 @@ import dev.berth.controller.RolloutProgress.RolloutTrial;
 import dev.berth.view.ReplicaPhase;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -43,7 +44,7 @@ final class UpstreamReconciler {
     this.deployment = deployment;
     this.target = deployment.target;
     this.before = deployment.progress;
-    this.made = before.frozen() ? before.complete() : target;
+    this.made = deployment.made();
     this.wanted = made == null ? Set.of() : UpstreamOptions.byKey(made.settings()).keySet();
     this.nowNanos = nowNanos;
   }
@@ -62,7 +63,7 @@ final class UpstreamReconciler {
   private ReconcileDecision decide(Placement placement, Predicate<String> isFree) {
     boolean waits = before.backoff().isWaiting(nowNanos);
     wakeNanos = waits ? before.backoff().untilNanos() : wakeNanos;
-    stopUnwanted();
+    stopUnwanted(placement);
     for (String key : wanted) {
       if (own.containsKey(key)) {
         continue;
@@ -72,7 +73,8 @@ final class UpstreamReconciler {
       } else if (placement.room() == 0) {
         lacks = placement.full();
       } else if (!waits && made != null) {
-        steps.add(new ReconcileStep.StartStep(made, placement.next(), key));
+        String node = placement.nextOwner(ownersOf(key));
+        steps.add(new ReconcileStep.StartStep(made, node, key));
       }
     }
     own.values().stream()
@@ -83,7 +85,24 @@ final class UpstreamReconciler {
     return new ReconcileDecision(List.copyOf(steps), after, wakeNanos, lacks);
   }
 
-  private void stopUnwanted() {
+  private Set<String> ownersOf(String key) {
+    Set<String> nodes = new HashSet<>();
+    String identity = UpstreamOptions.withoutPart(key);
+    for (ReplicaRecord each : own.values()) {
+      if (UpstreamOptions.withoutPart(each.upstream).equals(identity)) {
+        nodes.add(each.node);
+      }
+    }
+    for (ReconcileStep each : steps) {
+      if (each instanceof ReconcileStep.StartStep start
+          && UpstreamOptions.withoutPart(start.upstream()).equals(identity)) {
+        nodes.add(start.node());
+      }
+    }
+    return nodes;
+  }
+
+  private void stopUnwanted(Placement placement) {
     List<ReplicaRecord> unwanted = new ArrayList<>();
     for (ReplicaRecord replica : deployment.replicas.values()) {
       if (replica.isActive() && wanted.contains(replica.upstream)) {
@@ -92,8 +111,16 @@ final class UpstreamReconciler {
         unwanted.add(replica);
       }
     }
-    boolean serves = own.values().stream().anyMatch(ReplicaRecord::isServing);
+    List<ReplicaRecord> leaving =
+        own.values().stream()
+            .filter(each -> placement.room() > 0 && placement.leaves(each))
+            .toList();
     Duration grace = target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
+    for (ReplicaRecord each : leaving) {
+      own.remove(each.upstream);
+      steps.add(new ReconcileStep.StopStep(each, grace, "its node is leaving", false));
+    }
+    boolean serves = own.values().stream().anyMatch(ReplicaRecord::isServing);
     unwanted.stream()
         .filter(each -> serves || each.isStarting())
         .map(each -> new ReconcileStep.StopStep(each, grace, "it is no longer wanted", false))

@@ -1,13 +1,16 @@
 package dev.berth.desired;
 
+import dev.berth.controller.UpstreamGrant;
 import dev.berth.protocol.json.RecordReader;
 import dev.berth.protocol.json.RecordWriter;
 import io.vertx.core.json.JsonObject;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -25,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * @param cordoned names of nodes that get no replicas, across restarts of their processes
  * @param standsBy why the controller sends no commands until nodes are adopted; null when it is
  *     active
+ * @param grants of upstreams, in their order; null in the log of an earlier version
  */
 public record NodeRegistry(
     String cluster,
@@ -33,12 +37,14 @@ public record NodeRegistry(
     long last,
     Map<String, RegisteredProcess> nodes,
     Set<String> cordoned,
-    @Nullable String standsBy) {
+    @Nullable String standsBy,
+    @Nullable List<UpstreamGrant> grants) {
   /** Maximum number of cordoned names. */
   public static final int MAX_CORDONED = 1_000;
 
   /** Registry without a cluster. */
-  public static final NodeRegistry NONE = new NodeRegistry("", 0, "", 0, Map.of(), Set.of(), null);
+  public static final NodeRegistry NONE =
+      new NodeRegistry("", 0, "", 0, Map.of(), Set.of(), null, null);
 
   /**
    * A registered node, until its loss or leave is committed.
@@ -51,11 +57,12 @@ public record NodeRegistry(
   public NodeRegistry {
     nodes = Collections.unmodifiableSortedMap(new TreeMap<>(nodes)); // same order on all nodes
     cordoned = Collections.unmodifiableSortedSet(new TreeSet<>(cordoned));
+    grants = grants == null || grants.isEmpty() ? null : List.copyOf(grants);
   }
 
   /** Returns the registry of a new cluster, without nodes. */
   public static NodeRegistry born(String cluster, String origin) {
-    return new NodeRegistry(cluster, 1, origin, 0, Map.of(), Set.of(), null);
+    return new NodeRegistry(cluster, 1, origin, 0, Map.of(), Set.of(), null, null);
   }
 
   /** Returns the process with a name; null when there is none. */
@@ -82,7 +89,7 @@ public record NodeRegistry(
   private NodeRegistry having(String node, @Nullable RegisteredProcess now, long last) {
     Map<String, RegisteredProcess> all = new HashMap<>(nodes);
     all.compute(node, (name, before) -> now);
-    return new NodeRegistry(cluster, generation, origin, last, all, cordoned, standsBy);
+    return new NodeRegistry(cluster, generation, origin, last, all, cordoned, standsBy, grants);
   }
 
   /** Cordons a name, or ends its cordon. */
@@ -90,13 +97,51 @@ public record NodeRegistry(
     Set<String> names = new HashSet<>(cordoned);
     boolean differs = on ? names.add(node) : names.remove(node);
     return differs
-        ? new NodeRegistry(cluster, generation, origin, last, nodes, names, standsBy)
+        ? new NodeRegistry(cluster, generation, origin, last, nodes, names, standsBy, grants)
         : this;
   }
 
   /** Makes the controller stand by, across restarts. */
   public NodeRegistry standingBy(String reason) {
-    return new NodeRegistry(cluster, generation, origin, last, nodes, cordoned, reason);
+    return new NodeRegistry(cluster, generation, origin, last, nodes, cordoned, reason, grants);
+  }
+
+  /** Returns the grants of upstreams, in their order. */
+  public List<UpstreamGrant> granted() {
+    return Objects.requireNonNullElse(grants, List.of());
+  }
+
+  /**
+   * Changes grants of upstreams. A change changes nothing if with it the grants of an upstream
+   * would have more slots than its limit, and more than before.
+   *
+   * @param changed new and changed grants
+   * @param ended replica ids of removed ones
+   * @param limits maximum of each changed upstream
+   */
+  public NodeRegistry granting(
+      List<UpstreamGrant> changed, Set<String> ended, Map<String, Integer> limits) {
+    Map<String, UpstreamGrant> all = new LinkedHashMap<>();
+    granted().forEach(each -> all.put(each.replicaId(), each));
+    changed.forEach(each -> all.put(each.replicaId(), each));
+    all.keySet().removeAll(ended);
+    List<UpstreamGrant> next = all.values().stream().sorted(UpstreamGrant.ORDER).toList();
+    boolean exceeds =
+        limits.entrySet().stream()
+            .anyMatch(
+                each ->
+                    sum(next, each.getKey())
+                        > Math.max(each.getValue(), sum(granted(), each.getKey())));
+    return exceeds
+        ? this
+        : new NodeRegistry(cluster, generation, origin, last, nodes, cordoned, standsBy, next);
+  }
+
+  private static int sum(List<UpstreamGrant> grants, String upstream) {
+    return grants.stream()
+        .filter(each -> each.upstream().equals(upstream))
+        .mapToInt(UpstreamGrant::maximum)
+        .sum();
   }
 
   /**
@@ -114,7 +159,7 @@ public record NodeRegistry(
       highest = Math.max(highest, each.registration());
       all.put(each.node(), new RegisteredProcess(each.process(), each.registration()));
     }
-    return new NodeRegistry(id, next + 1, origin, highest, all, cordoned, null);
+    return new NodeRegistry(id, next + 1, origin, highest, all, cordoned, null, grants);
   }
 
   // --- persisted form ---

@@ -15,6 +15,7 @@ import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.http.HttpVersion;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -44,6 +45,15 @@ final class ClientResponse implements Completable<Void> {
   }
 
   // --- writing ---
+
+  /** Sends 103 with early hints. */
+  void hint(Headers hints) {
+    if (exchange.is(ExchangeState.CALLING) && exchange.http.version() != HttpVersion.HTTP_1_0) {
+      MultiMap passed = MultiMap.caseInsensitiveMultiMap();
+      exchange.loop.passed.pass(hints, passed);
+      exchange.http.response().writeEarlyHints(passed);
+    }
+  }
 
   void send(Response response) {
     HttpServerRequest http = exchange.http;

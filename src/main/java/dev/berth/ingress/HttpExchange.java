@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.ingress.access.AccessEntry;
@@ -31,22 +32,19 @@ import org.slf4j.LoggerFactory;
  * An HTTP request from its head to the end of its response. Reads the body, waits for memory, calls
  * the router, and passes the result to its {@link ClientResponse}. Confined to the event loop.
  *
- * <p>Source: Ray Serve's proxy. As in Ray, the handler sees the full path; {@link Request} has no
- * counterpart of Ray's {@code root_path}.
+ * <p>Source: Ray Serve's proxy. As in Ray, the handler sees the full path; it sees no root path.
  */
 sealed class HttpExchange implements CallObserver, LongConsumer permits EndpointExchange {
   private static final Logger LOG = LoggerFactory.getLogger(HttpExchange.class);
   static final CharSequence EXPECT = HttpHeaders.createOptimized("expect");
   private static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
   private static final CharSequence SESSION_ID = HttpHeaders.createOptimized("x-session-id");
-  private static final CharSequence CALL_METHOD =
-      HttpHeaders.createOptimized("x-serve-call-method");
+  private static final CharSequence METHOD = HttpHeaders.createOptimized("x-serve-call-method");
   private static final CharSequence KEY = HttpHeaders.createOptimized(TrafficPolicy.KEY_HEADER);
   private static final CharSequence REQUEST_TIMEOUT =
       HttpHeaders.createOptimized("x-request-timeout-seconds");
   private static final CharSequence DISCONNECT_DISABLED =
       HttpHeaders.createOptimized("x-request-disconnect-disabled");
-  private static final long NO_DEADLINE = Long.MAX_VALUE;
 
   final ServingLoop loop;
   final ConnectionPort connection;
@@ -266,7 +264,7 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
   /** Source: the first router of Ray Serve (seed 002). */
   @Override
   public String methodName() {
-    return Objects.requireNonNullElse(http.headers().get(CALL_METHOD), "");
+    return Objects.requireNonNullElse(http.headers().get(METHOD), "");
   }
 
   @Override
@@ -291,7 +289,7 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
 
   @Override
   public long deadlineNanos() {
-    return timeoutNanos < 0 ? NO_DEADLINE : startedNanos + timeoutNanos;
+    return timeoutNanos < 0 ? Long.MAX_VALUE : startedNanos + timeoutNanos;
   }
 
   // --- response ---
@@ -306,6 +304,11 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
     if (access != null) {
       access.routed(replicaId, loop.now());
     }
+  }
+
+  @Override
+  public void onInformational(Headers hints) {
+    answer.hint(hints);
   }
 
   @Override
@@ -443,7 +446,6 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
     connection.abort(http);
   }
 
-  /** Cancels the call and its copies. */
   private void cancelCall() {
     if (split != null) {
       split.copies().cancel();

@@ -88,11 +88,17 @@ final class StreamRelay implements Handler<Buffer> {
     }
     unsentBytes += bytes;
     boolean last = stream.isAtLastPiece();
-    Future<Void> written = last ? response.end(piece) : response.write(piece);
+    Future<Void> written = last ? trailed().end(piece) : response.write(piece);
     if (last) {
       end = written;
     }
     written.onComplete((sent, failure) -> sent(bytes));
+  }
+
+  /** Returns the response with its trailers. */
+  private HttpServerResponse trailed() {
+    stream.trailers().forEach(response::putTrailer);
+    return response;
   }
 
   private void sent(int bytes) {
@@ -134,7 +140,7 @@ final class StreamRelay implements Handler<Buffer> {
       if (discarding) {
         written = Future.succeededFuture();
       } else if (written == null) {
-        written = response.end();
+        written = trailed().end();
       }
       exchange.answer.streamEnded(written, exchange.http.version() == HttpVersion.HTTP_1_0);
     }

@@ -7,18 +7,24 @@ import dev.berth.cluster.control.ControlServer;
 import dev.berth.cluster.membership.Member;
 import dev.berth.cluster.membership.MembershipStatus;
 import dev.berth.cluster.membership.MembershipStatus.NodeStatus;
+import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.NodeCordoned;
 import dev.berth.controller.ControllerEvent.NodeLeaving;
+import dev.berth.controller.ControllerEvent.UpstreamTaken;
+import dev.berth.controller.UpstreamGrant;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.NodeRegistry;
 import dev.berth.desired.ServeControl;
 import dev.berth.view.ClusterCommands;
 import dev.berth.view.ClusterDetails;
+import dev.berth.view.ClusterDetails.UpstreamOwner;
 import io.vertx.core.Future;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /**
  * Commands of operators to the cluster whose controller is on this node. A node's cordon is stored
@@ -58,7 +64,37 @@ record ClusterAdmin(
         status.strangers(),
         status.awaited(),
         registry.cordoned().stream().sorted().toList(),
-        status.nodes().stream().map(each -> shown(each, hosted)).toList());
+        status.nodes().stream().map(each -> shown(each, hosted)).toList(),
+        registry.granted().stream().map(each -> owner(each, registry)).toList());
+  }
+
+  private static UpstreamOwner owner(UpstreamGrant grant, NodeRegistry registry) {
+    String node = NodeInfo.nameOf(grant.node());
+    NodeRegistry.RegisteredProcess process = registry.find(node);
+    boolean silent = process == null || !grant.node().equals(node + "~" + process.process());
+    return new UpstreamOwner(
+        grant.upstream(), node, grant.replicaId(), grant.maximum(), grant.leaseMillis(), silent);
+  }
+
+  @Override
+  public Future<Void> take(String upstream) {
+    NodeRegistry registry = serve.nodes();
+    List<UpstreamOwner> owners =
+        registry.granted().stream()
+            .filter(each -> each.upstream().equals(upstream))
+            .map(each -> owner(each, registry))
+            .toList();
+    if (owners.isEmpty()) {
+      return Future.failedFuture(
+          notFound("upstream: %s (expected: one of berth upstream list)", upstream));
+    }
+    if (owners.stream().noneMatch(UpstreamOwner::silent)) {
+      String nodes = owners.stream().map(UpstreamOwner::node).collect(Collectors.joining(", "));
+      return Future.failedFuture(
+          precondition("upstream: %s, owned by %s (expected: a silent owner)", upstream, nodes));
+    }
+    controller.accept(new UpstreamTaken(upstream));
+    return Future.succeededFuture();
   }
 
   private ClusterDetails.Node shown(NodeStatus status, Map<String, Integer> hosted) {

@@ -25,6 +25,8 @@ import dev.berth.code.Jar;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerAction.CommandTo;
+import dev.berth.controller.ControllerAction.GrantUpstreams;
+import dev.berth.controller.ControllerAction.ProbeOwner;
 import dev.berth.controller.ControllerAction.Recovered;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Inventory;
@@ -34,7 +36,10 @@ import dev.berth.controller.ControllerEvent.NodeLeft;
 import dev.berth.controller.ControllerEvent.NodeLost;
 import dev.berth.controller.ControllerEvent.NodeSuspected;
 import dev.berth.controller.ControllerEvent.OfReplica;
+import dev.berth.controller.ControllerEvent.OwnerFree;
+import dev.berth.controller.ControllerEvent.UpstreamsGranted;
 import dev.berth.controller.DeclaredApplication;
+import dev.berth.controller.UpstreamGrant;
 import dev.berth.controller.wire.JsonForm;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.NodeRegistry;
@@ -78,6 +83,10 @@ final class ControlRole extends LocalController
   private final LinkServer controlLinks;
   private final ControlServer server;
   private final RetainedCommands standing = new RetainedCommands();
+
+  /** Interval of the attempts to commit a change of grants. */
+  private static final Duration REPEAT = Duration.ofSeconds(1);
+
   private Future<Void> restoring = Future.succeededFuture(); // last attempt to fetch lost jars
   private long restores = -1; // timer id
   private boolean standsBy;
@@ -91,6 +100,7 @@ final class ControlRole extends LocalController
     server = new ControlServer(side.controlLoops, rules(side), this, this::authority, this);
     addresses = new AddressPublisher(control, server, () -> side.members.list());
     this.standsBy = serve.nodes().standsBy() != null;
+    actions.on(GrantUpstreams.class, this::grant).on(ProbeOwner.class, this::probe);
   }
 
   private static MembershipRules rules(ClusterMembershipClient side) {
@@ -101,6 +111,11 @@ final class ControlRole extends LocalController
         side.controlNodes(),
         side.config.interval().toNanos(),
         side.config.timeout().toNanos());
+  }
+
+  @Override
+  long leaseMillis() {
+    return side.config.moveAfter();
   }
 
   private boolean isHere(String node) {
@@ -172,6 +187,7 @@ final class ControlRole extends LocalController
   void tellHosted(Consumer<ControllerEvent> controller) {
     standing.begin(serve.applications().stream().map(DeclaredApplication::name).toList());
     told.clear();
+    controller.accept(new UpstreamsGranted(serve.nodes().granted()));
     reportJoined(on.identity().node(), side.config.zone(), controller);
     for (Member each : side.members.list()) {
       String node = each.node().busName();
@@ -199,6 +215,65 @@ final class ControlRole extends LocalController
     controller.accept(new NodeJoined(node, zone));
     if (serve.nodes().cordoned().contains(NodeInfo.nameOf(node))) {
       ClusterAdmin.tell(node, true, controller);
+    }
+  }
+
+  // --- owners of upstreams ---
+
+  /**
+   * Commits changes of grants, and reports all grants. Repeats a failed commit: the attempt before
+   * may still be committed, and only a later commit excludes that.
+   */
+  private void grant(GrantUpstreams change) {
+    List<UpstreamGrant> placed = new ArrayList<>();
+    for (UpstreamGrant each : change.grants()) {
+      Member owner = side.members.find(each.node());
+      if (owner != null) {
+        placed.add(each.at(owner.node().host(), owner.node().ports().data()));
+      } else if (each.port() != 0) {
+        placed.add(each);
+      } // else the node has left meanwhile, and the controller knows or will know
+    }
+    List<UpstreamGrant> before = serve.nodes().granted();
+    serve
+        .nodes(registry -> registry.granting(placed, change.ended(), change.limits()))
+        .onComplete(
+            (registry, failed) -> {
+              if (registry != null && !registry.granted().equals(before)) {
+                tell(new UpstreamsGranted(registry.granted()));
+              } else if (!isDraining() || registry != null) {
+                control.home().setTimer(REPEAT.toMillis(), due -> grantAgain(change, failed));
+              }
+            });
+  }
+
+  private void grantAgain(GrantUpstreams change, @Nullable Throwable failed) {
+    if (failed == null) {
+      tell(new UpstreamsGranted(serve.nodes().granted()));
+    } else {
+      grant(change);
+    }
+  }
+
+  /** Dials the port of a silent owner, unless another process has registered it. */
+  private void probe(ProbeOwner of) {
+    UpstreamGrant grant = of.grant();
+    boolean isReplaced =
+        side.members.list().stream()
+            .map(Member::node)
+            .filter(each -> each.ports().data() == grant.port())
+            .anyMatch(each -> each.host().equals(grant.host()));
+    if (isReplaced) {
+      tell(new OwnerFree(grant.node()));
+    } else {
+      side.controlLoops
+          .isRefused(grant.host(), grant.port())
+          .onSuccess(
+              refused -> {
+                if (refused) {
+                  tell(new OwnerFree(grant.node()));
+                }
+              });
     }
   }
 

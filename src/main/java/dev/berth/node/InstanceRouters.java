@@ -156,12 +156,15 @@ public final class InstanceRouters {
     Settings settings = target.settings();
     boolean proxies = !settings.get(DeploymentConfig.UPSTREAMS).isEmpty();
     String application = target.id().application();
+    Duration fallbackAfter = settings.find(DeploymentConfig.FALLBACK_AFTER_MS);
     return new ProxyRules(
         proxies,
         settings.get(DeploymentConfig.FALLBACK).stream()
             .map(name -> new DeploymentId(application, name))
             .toList(),
-        proxies ? settings.get(DeploymentConfig.REPLAY_BYTES) : 0);
+        proxies ? settings.get(DeploymentConfig.REPLAY_BYTES) : 0,
+        settings.get(DeploymentConfig.IDEMPOTENT),
+        fallbackAfter == null ? -1 : fallbackAfter.toNanos());
   }
 
   /** Returns the longest graceful shutdown time of all deployments. */

@@ -113,7 +113,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
   private final PolicyInvoker policies;
   private final TransitionLog transitions = new TransitionLog();
   private final ScalingWatch scaling;
-  private final ControllerActionExecutor actions;
+  final ControllerActionExecutor actions;
 
   private RoutingPublisher publisher; // of the current or the first controller
   private @Nullable ControllerVerticle current;
@@ -215,7 +215,13 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
             random::nextDouble,
             on.identity().wallClock()::millis,
             silenceNanos(),
+            leaseMillis(),
             DeploymentConfig::ofRay));
+  }
+
+  /** Returns the lease of owners of upstreams, in milliseconds; 0 for never. */
+  long leaseMillis() {
+    return 0;
   }
 
   private long silenceNanos() {
@@ -370,6 +376,11 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
   /** Handles the end of a recovery: discards the builds that the controller does not need. */
   void onRecovered(Recovered known) {
     host.builds.keepOnly(known.builds());
+  }
+
+  /** Returns whether the instance stops. */
+  boolean isDraining() {
+    return draining;
   }
 
   /** Passes on the new state of an application. */

@@ -95,6 +95,7 @@ final class LocalReplicaState {
     int max = replica.gate.max(); // 0: routers of other nodes would never send a request
     return info(
         replica.replicaId(),
+        upstream,
         target,
         replica.address(),
         max == 0 ? slots(target, upstream) : max,
@@ -104,6 +105,7 @@ final class LocalReplicaState {
   /** Returns a replica's entry for routers: reservable, without a port of its own. */
   private static ReplicaInfo info(
       String id,
+      String upstream,
       DeploymentTarget target,
       ReplicaAddress address,
       int maxOngoing,
@@ -119,7 +121,7 @@ final class LocalReplicaState {
         null,
         OptionalInt.empty(),
         null,
-        Map.of());
+        upstream.isEmpty() ? Map.of() : Map.of(ReplicaInfo.UPSTREAM, upstream));
   }
 
   /**
@@ -141,7 +143,7 @@ final class LocalReplicaState {
     ReplicaAddress nowhere = new ReplicaAddress(command.node(), 0, -1, 0);
     int slots = slots(target, command.upstream());
     return new Found(
-        info(command.replicaId(), target, nowhere, slots, 0),
+        info(command.replicaId(), command.upstream(), target, nowhere, slots, 0),
         target,
         null,
         ReplicaPhase.STARTING,

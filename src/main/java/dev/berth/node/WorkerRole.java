@@ -198,7 +198,8 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
         false,
         List.of(),
         List.of(),
-        side.members.list().stream().map(this::lastKnown).toList());
+        side.members.list().stream().map(this::lastKnown).toList(),
+        List.of());
   }
 
   /** Returns the last known state of a node; the controller's node counts as suspected. */

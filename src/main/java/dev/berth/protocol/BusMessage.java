@@ -6,6 +6,7 @@ import static dev.berth.protocol.Wire.WireForm.SIGNED;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import io.vertx.core.buffer.Buffer;
@@ -228,8 +229,17 @@ public sealed interface BusMessage {
    */
   record RequestCredit(long callId, long limit) implements Answer {}
 
-  /** The request did not run, or the lease was not granted. */
-  record CallRefused(long callId, Refusal reason, long load) implements Answer {}
+  /**
+   * The request did not run, or the lease was not granted.
+   *
+   * @param notRun details of {@link Refusal#NOT_RUN}; null for every other reason
+   */
+  record CallRefused(long callId, Refusal reason, long load, @Nullable NotRunReason notRun)
+      implements Answer {
+    public CallRefused(long callId, Refusal reason, long load) {
+      this(callId, reason, load, null);
+    }
+  }
 
   /**
    * A response, or the head of a streamed response.
@@ -334,6 +344,14 @@ public sealed interface BusMessage {
    */
   record StreamFrame(long callId, int sequence, Buffer data, boolean last, long load)
       implements Answer {}
+
+  /**
+   * An informational response before the head, or the trailers of a streamed response before its
+   * last frame.
+   *
+   * @param status 102 to 199; 0 for trailers
+   */
+  record ResponseFields(long callId, int status, Headers fields) implements Answer {}
 
   /** A streamed response ended before its last frame. */
   record StreamReset(long callId, BerthException.Kind kind, String message, long load)

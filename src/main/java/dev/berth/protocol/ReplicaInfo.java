@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param host host for direct connections, if any
  * @param port port for direct connections; empty means none, 0 is a port
  * @param zone its availability zone
- * @param metadata published by the replica
+ * @param metadata published by the replica; {@link #UPSTREAM} is the key of its upstream
  */
 public record ReplicaInfo(
     String replicaId,
@@ -38,6 +38,9 @@ public record ReplicaInfo(
     OptionalInt port,
     @Nullable String zone,
     Map<String, String> metadata) {
+  /** Name in the metadata of the upstream that the replica represents. */
+  public static final String UPSTREAM = "upstream";
+
   public ReplicaInfo {
     metadata = Map.copyOf(metadata);
   }

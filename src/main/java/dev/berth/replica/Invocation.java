@@ -2,6 +2,7 @@ package dev.berth.replica;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentHandle;
+import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
@@ -12,10 +13,12 @@ import dev.berth.protocol.BusMessage.CallRefused;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.RequestFrame;
+import dev.berth.protocol.BusMessage.ResponseFields;
 import dev.berth.protocol.BusMessage.StreamReset;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.port.EarlyFailure;
+import dev.berth.protocol.port.FieldSink;
 import dev.berth.protocol.port.HeadBytes;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.SendResult;
@@ -34,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  * #complete}. Over 500 lines, because every exit frees the slot and sends one last message, and the
  * exits must be compared in one place.
  */
-sealed class Invocation extends InvocationContext implements HandledRequest, EarlyFailure
+sealed class Invocation extends InvocationContext implements HandledRequest, EarlyFailure, FieldSink
     permits ExplainedInvocation {
   /** Lowest status that counts neither as a success of the handler nor as its failure. */
   private static final int SERVER_ERROR = 500;
@@ -63,6 +66,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   private long graceAt;
   private @Nullable IncomingBody body; // of a request that streams, or whose handler does
   private @Nullable ResponseStream stream;
+  @Nullable Headers trailers; // of its stream
   private @Nullable BlockingCall call; // of a handler that may block
 
   Invocation(LoopReplica host, RouterSession source, CallRequest message, long now, long deadline) {
@@ -318,25 +322,22 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   }
 
   private void answerFailure(Throwable thrown) {
-    Throwable failure = thrown;
-    if (thrown instanceof UpstreamNotRun notRun) {
-      if (!bodyFollows) {
-        refuseNotRun();
-        return;
-      }
-      failure = new BerthException.BackPressure(notRun.getMessage(), notRun.retryAfterSeconds());
+    if (thrown instanceof UpstreamNotRun notRun && !bodyFollows) {
+      refuseNotRun(notRun);
+      return;
     }
+    Throwable failure = thrown instanceof UpstreamNotRun notRun ? notRun.asBackPressure() : thrown;
     BerthException told = recordFailure(failure);
     end(false);
     loop.sendLast(source, CallFailed.of(callId, told, load(), time()));
   }
 
   /** Refuses a request that its upstream did not run; it counts neither as success nor failure. */
-  private void refuseNotRun() {
+  private void refuseNotRun(UpstreamNotRun failure) {
     become(InvocationPhase.ENDED);
     runEndActions();
     leave();
-    loop.sendLast(source, new CallRefused(callId, Refusal.NOT_RUN, load()));
+    loop.sendLast(source, new CallRefused(callId, Refusal.NOT_RUN, load(), failure.reason()));
   }
 
   BerthException recordFailure(Throwable failure) {
@@ -388,6 +389,15 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
           BerthException.Kind.HANDLER_FAILED, "the response could not be sent: " + result.reason());
     }
     return result.isSent();
+  }
+
+  @Override
+  public void passFields(int status, Headers fields) {
+    if (status == 0) {
+      trailers = fields;
+    } else if (!isOver() && stream == null) {
+      send(new ResponseFields(callId, status, fields));
+    }
   }
 
   long load() {
@@ -469,6 +479,18 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
         headSent
             ? new StreamReset(callId, kind, message, load())
             : new CallFailed(callId, kind, message, -1, -1, load(), time()));
+  }
+
+  @Override
+  public void refuse(UpstreamNotRun failure) {
+    if (!isOver() && stream == null) {
+      cancel();
+      loop.sendLast(
+          source,
+          bodyFollows
+              ? CallFailed.of(callId, failure.asBackPressure(), load(), time())
+              : new CallRefused(callId, Refusal.NOT_RUN, load(), failure.reason()));
+    }
   }
 
   /** Handles the passing of {@code dueAt}. */

@@ -1,9 +1,11 @@
 package dev.berth.replica;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.Headers;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
 import dev.berth.protocol.BusMessage.CallResponse;
+import dev.berth.protocol.BusMessage.ResponseFields;
 import dev.berth.protocol.BusMessage.StreamFrame;
 import dev.berth.stream.OutboundChunkQueue;
 import io.vertx.core.Future;
@@ -304,6 +306,7 @@ final class ResponseStream implements ResponseWriter {
     }
     if (!headSent
         && state == ResponseStreamState.FINISHING
+        && invocation.trailers == null
         && pieces.bytes() <= BodyMemoryLimits.MAX_FRAME_BYTES) {
       sendTogether();
       return;
@@ -365,9 +368,11 @@ final class ResponseStream implements ResponseWriter {
   }
 
   private boolean send(Buffer data, boolean last) {
+    Headers trailers = last ? invocation.trailers : null;
     boolean left =
-        invocation.send(
-            new StreamFrame(invocation.callId, sequence, data, last, invocation.load()));
+        (trailers == null || invocation.send(new ResponseFields(invocation.callId, 0, trailers)))
+            && invocation.send(
+                new StreamFrame(invocation.callId, sequence, data, last, invocation.load()));
     if (left) {
       sequence++;
     }

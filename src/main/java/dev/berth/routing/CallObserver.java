@@ -1,6 +1,7 @@
 package dev.berth.routing;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.Headers;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.spi.ReplicaRanker;
@@ -71,6 +72,9 @@ public interface CallObserver {
    * response names that one.
    */
   default void onRouted(String replicaId) {}
+
+  /** Delivers the headers of a 103 response, before the response. */
+  default void onInformational(Headers hints) {}
 
   /**
    * Delivers the response, or its head if the body is {@link Response.Body.Received}: that stream

@@ -390,8 +390,14 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   public BerthException backPressure(String bound) {
+    return backPressure(bound, -1);
+  }
+
+  /** Returns a refusal with the delay in seconds that replicas stated; -1 for none. */
+  BerthException backPressure(String bound, int stated) {
     RouterSettings now = settings;
-    int retryAfter = now.retryAfterSeconds() < 0 ? retryAfter() : now.retryAfterSeconds();
+    int configured = now.retryAfterSeconds();
+    int retryAfter = stated >= 0 ? stated : configured < 0 ? retryAfter() : configured;
     return new BerthException.BackPressure(
         "Request dropped due to backpressure (" + bound + ").",
         OptionalInt.of(retryAfter),

@@ -9,6 +9,7 @@ import dev.berth.protocol.Admission;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.LoadReport;
+import dev.berth.protocol.NotRunReason;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.protocol.port.SlotLease;
@@ -19,9 +20,11 @@ import dev.berth.routing.slots.ReplicaSet;
 import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.stream.InboundStream;
 import dev.berth.stream.StreamWindow;
+import dev.berth.view.RequestExplanation.RequestStep.RequestStepKind;
 import io.vertx.core.buffer.Buffer;
 import java.util.EnumSet;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +41,9 @@ public final class RoutedCall extends SlotRequest {
   /** Refusals of a dispatch that may leave its lease unconsumed. */
   private static final Set<Refusal> BESIDE_ITS_TOKEN =
       EnumSet.of(Refusal.TOO_LATE, Refusal.OVERLOADED, Refusal.UNREADABLE, Refusal.RECALLED);
+
+  /** Interval of a waiting call's further looks for an open fallback. */
+  private static final long LATE_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   /** Factor on the recall interval of a call that is known to run. */
   private static final int ACCEPTED_RECALLS = 10;
@@ -315,10 +321,18 @@ public final class RoutedCall extends SlotRequest {
       responded(response);
     } else if (answer instanceof BusMessage.StreamFrame frame) {
       frame(frame);
+    } else if (answer instanceof BusMessage.CallRefused refused
+        && refused.reason() == Refusal.NOT_RUN
+        && stream == null) {
+      onNotRun(refused);
+    } else if (answer instanceof BusMessage.CallFailed failed && mayRunTwice(failed)) {
+      onUnanswered(failed);
     } else if (answer instanceof BusMessage.CallFailed failed) {
       onFailureReply(failed.failure(), failed.load(), failed.time());
     } else if (answer instanceof BusMessage.StreamReset reset) {
       onFailureReply(reset.kind().toException(reset.message()), reset.load(), null);
+    } else if (answer instanceof BusMessage.ResponseFields more) {
+      onFields(more);
     } else if (answer instanceof BusMessage.RequestCredit credit) {
       running();
       if (outgoing != null) {
@@ -330,6 +344,14 @@ public final class RoutedCall extends SlotRequest {
       return super.onReply(answer);
     }
     return true;
+  }
+
+  private void onFields(BusMessage.ResponseFields more) {
+    if (more.status() != 0 && stream == null) {
+      owner.onInformational(more.fields());
+    } else if (more.status() == 0 && stream != null) {
+      stream.trailers(more.fields());
+    }
   }
 
   private void accepted(long load) {
@@ -381,10 +403,6 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   void onRefused(Refusal reason, long load) {
-    if (reason == Refusal.NOT_RUN && stream == null) {
-      onNotRun(load);
-      return;
-    }
     if (accepted) {
       settle(load);
       end(new BerthException.OutcomeUnknown("refused after it was accepted: " + reason), false);
@@ -410,18 +428,54 @@ public final class RoutedCall extends SlotRequest {
   }
 
   /** Sends the call elsewhere after its replica certainly did not run it, or fails it. */
-  private void onNotRun(long load) {
+  private void onNotRun(BusMessage.CallRefused refused) {
     RoutedReplica refuser = java.util.Objects.requireNonNull(replica);
-    boolean mayRepeat = selection == null && !(accepted && bodyFollows());
-    settle(load);
+    NotRunReason why = refused.notRun();
     if (recorder != null) {
-      recorder.recordRefusal(refuser, Refusal.NOT_RUN);
+      String detail = Refusal.NOT_RUN + (why == null ? "" : ": " + why.text());
+      recorder.recordNoAnswer(RequestStepKind.REFUSED, refuser, detail);
     }
+    boolean mayRepeat = selection == null && !(accepted && bodyFollows());
+    int retryAfter = why == null ? -1 : why.retryAfterSeconds();
+    leave(refused.load(), PastAttempts.without(refuser, retryAfter, null, attempts), mayRepeat);
+  }
+
+  /** Returns whether a call may run at another replica after one that may have run it. */
+  private boolean mayRunTwice(BusMessage.CallFailed failed) {
+    return failed.kind() == BerthException.Kind.OUTCOME_UNKNOWN
+        && stream == null
+        && selection == null
+        && only == null
+        && waits()
+        && !bodyFollows()
+        && firstRouter().proxying.idempotent();
+  }
+
+  private DeploymentRouter firstRouter() {
+    DeploymentRouter first = router;
+    for (PastAttempts each = attempts; each != null; each = each.before()) {
+      first = each.place() instanceof DeploymentRouter left ? left : first;
+    }
+    return first;
+  }
+
+  /** Sends an idempotent call elsewhere after its replica received it and did not answer. */
+  private void onUnanswered(BusMessage.CallFailed failed) {
+    RoutedReplica by = java.util.Objects.requireNonNull(replica);
+    answeredBy(by);
+    if (recorder != null) {
+      recorder.recordNoAnswer(RequestStepKind.UNANSWERED, by, failed.message());
+    }
+    leave(failed.load(), PastAttempts.without(by, -1, failed.failure(), attempts), true);
+  }
+
+  private void leave(long load, PastAttempts next, boolean mayRepeat) {
+    settle(load);
     turnedAway();
     accepted = false;
     replica = null;
     waitedNanos = UNKNOWN;
-    attempts = PastAttempts.with(refuser, true, attempts);
+    attempts = next;
     if (!mayRepeat || isPastDeadline()) {
       end(isPastDeadline() ? timeout() : notRun(), false);
     } else if (!leaves()) {
@@ -430,26 +484,65 @@ public final class RoutedCall extends SlotRequest {
   }
 
   private BerthException notRun() {
-    return router.backPressure("no replica ran it");
+    return router.backPressure("no replica ran it", PastAttempts.retryAfterSeconds(attempts));
+  }
+
+  @Override
+  BerthException outcome(BerthException failure) {
+    BerthException unknown = PastAttempts.unknownOf(attempts);
+    boolean claims = // that it did not run
+        failure instanceof BerthException.BackPressure
+            || failure instanceof BerthException.ReplicaUnavailable
+            || failure instanceof BerthException.DeploymentUnavailable;
+    return unknown != null && claims ? unknown : failure;
   }
 
   @Override
   boolean leaves() {
     DeploymentRouter next = fallback();
     if (next != null) {
-      router.counters.fallbacks.increment();
-      if (recorder != null) {
-        recorder.recordFallback(next.deployment(), PastAttempts.isRefused(attempts));
-      }
-      attempts = PastAttempts.with(router, true, attempts);
-      waitedNanos = UNKNOWN;
-      moveTo(next);
+      boolean ran = PastAttempts.unknownOf(attempts) != null;
+      String reason = ran ? "no replica responded" : "no replica ran it";
+      fallBack(next, PastAttempts.isRefused(attempts) ? reason : "all replicas are closed");
     } else if (isRefusedByAll()) {
       end(notRun(), false);
     } else {
       return false;
     }
     return true;
+  }
+
+  private void fallBack(DeploymentRouter next, String reason) {
+    router.counters.fallbacks.increment();
+    if (recorder != null) {
+      recorder.recordFallback(next.deployment(), reason);
+    }
+    attempts = PastAttempts.with(router, true, attempts);
+    waitedNanos = UNKNOWN;
+    moveTo(next);
+  }
+
+  /** Returns whether a queue would admit a request, or a slot is free. */
+  private static boolean hasPlace(DeploymentRouter at) {
+    int max = at.settings().maxQueued();
+    return max < 0 || at.queue.size() < max || at.hasFree(1);
+  }
+
+  @Override
+  long lateNanos() {
+    long after = router.proxying.fallbackAfterNanos();
+    return after < 0 || staysHere() ? NO_DEADLINE : sinceNanos() + after;
+  }
+
+  @Override
+  void onLate(long now) {
+    DeploymentRouter next = lateNanos() == NO_DEADLINE ? null : nextDeployment();
+    if (next == null || !hasPlace(next)) {
+      awaitUntil(now + LATE_RETRY_NANOS);
+    } else if (leavesQueue()) { // else a grant is posted
+      long millis = TimeUnit.NANOSECONDS.toMillis(now - sinceNanos());
+      fallBack(next, "waited " + millis + " ms");
+    }
   }
 
   private boolean isRefusedByAll() {
@@ -507,7 +600,7 @@ public final class RoutedCall extends SlotRequest {
 
   /** Returns whether a replica may have begun to run the call. Confined to the loop. */
   public boolean sent() {
-    return replica != null;
+    return replica != null || PastAttempts.unknownOf(attempts) != null;
   }
 
   private void responded(BusMessage.CallResponse head) {

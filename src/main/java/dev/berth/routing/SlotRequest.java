@@ -115,6 +115,11 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
   /** Returns whether the request waits if no slot is free; otherwise it is refused. */
   abstract boolean waits();
 
+  /** Returns the failure to report, if an earlier attempt has another outcome. */
+  BerthException outcome(BerthException failure) {
+    return failure;
+  }
+
   // --- acquiring a slot ---
 
   /** Starts as part of a handler's request, whose cancel then cancels this one. */
@@ -304,10 +309,35 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
 
   private void await() {
     attempts = PastAttempts.lastingOf(attempts); // else this waiter could block those behind it
-    loop.ring().schedule(this, queueDeadlineNanos);
+    awaitUntil(lateNanos());
     waiter = router.queue.join(this, sequence);
     router.queue.arrange();
     router.onWaiterJoined();
+  }
+
+  /** Schedules the end of the wait, or {@link #onLate} if that is earlier. */
+  final void awaitUntil(long lateNanos) {
+    loop.ring().schedule(this, earlier(queueDeadlineNanos, lateNanos));
+  }
+
+  /** Returns the time of {@link #onLate}; {@link #NO_DEADLINE} for none. */
+  long lateNanos() {
+    return NO_DEADLINE;
+  }
+
+  /** Handles a wait that is long enough for a fallback. */
+  void onLate(long now) {
+    awaitUntil(NO_DEADLINE);
+  }
+
+  /** Leaves the queue to move elsewhere; returns false if a grant is posted. */
+  final boolean leavesQueue() {
+    if (!router.queue.leave(java.util.Objects.requireNonNull(waiter))) {
+      return false;
+    }
+    waiter = null;
+    rescheduleDeadline();
+    return true;
   }
 
   @Override
@@ -530,6 +560,10 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
       return;
     }
     boolean callOver = callDeadlineNanos != NO_DEADLINE && callDeadlineNanos - now <= 0;
+    if (waiter != null && !callOver && now - queueDeadlineNanos < 0) {
+      onLate(now);
+      return;
+    }
     if (waiter != null && !router.queue.leave(waiter) && !callOver) {
       return; // a grant is posted
     }
@@ -560,7 +594,8 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
   }
 
   /** Ends the request with a failure. Releases everything before it reports the failure. */
-  final void end(BerthException failure, boolean revoke) {
+  final void end(BerthException ending, boolean revoke) {
+    BerthException failure = outcome(ending);
     done = true;
     loop.ring().cancel(this);
     if (revoke && pendingId != PendingTable.FULL) {

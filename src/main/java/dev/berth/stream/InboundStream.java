@@ -1,6 +1,7 @@
 package dev.berth.stream;
 
 import dev.berth.api.BerthException;
+import dev.berth.api.Headers;
 import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
@@ -51,6 +52,7 @@ public final class InboundStream implements ReadStream<Buffer> {
   private long came; // total of bytes received
   private int uncredited; // bytes taken by the reader but not yet credited
   private long demand; // chunks requested by the reader; Long.MAX_VALUE means flowing
+  private Headers trailers = Headers.empty();
   private boolean ended; // the last frame was received
   private boolean over; // the end or the failure was delivered
   private boolean delivering;
@@ -147,6 +149,16 @@ public final class InboundStream implements ReadStream<Buffer> {
    */
   public long declaredLength() {
     return length < -1 ? -2 - length : length;
+  }
+
+  /** Sets the trailers, before the last frame. */
+  public void trailers(Headers fields) {
+    trailers = fields;
+  }
+
+  /** Returns the trailers of the whole body; empty for none. */
+  public Headers trailers() {
+    return trailers;
   }
 
   /** Returns whether the chunk in the handler is the last one. */

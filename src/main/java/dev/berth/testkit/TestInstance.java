@@ -172,6 +172,7 @@ final class TestInstance {
                 random.split()::nextDouble,
                 time::millis,
                 Controller.MIN_SILENCE_NANOS,
+                0,
                 DeploymentConfig::ofRay));
   }
 

@@ -42,6 +42,9 @@ final class RelayHeaders {
           "api-key",
           "cookie");
 
+  private static final Set<String> NEVER_TRAILERS =
+      Set.of("set-cookie", "www-authenticate", "authentication-info", "retry-after", "location");
+
   private RelayHeaders() {}
 
   /**
@@ -67,9 +70,30 @@ final class RelayHeaders {
             add(pairs, lower, value);
           }
         });
-    add(pairs, "x-request-id", context.requestId());
+    if (settings.secret().get("x-request-id") == null) {
+      add(pairs, "x-request-id", context.requestId());
+    }
     add(pairs, "via", via);
     settings.secret().forEach((name, value) -> add(pairs, name, value));
+    return Headers.of(pairs.toArray(String[]::new));
+  }
+
+  /**
+   * Returns the trailers that pass to the client: no field that frames, routes or authenticates
+   * (RFC 9110, 6.5.1).
+   */
+  static Headers trailersToClient(Headers from) {
+    List<String> pairs = new ArrayList<>(2 * from.size());
+    from.forEach(
+        (name, value) -> {
+          String lower = name.toLowerCase(Locale.ROOT);
+          if (passesHop(lower, Set.of())
+              && !isOfClient(lower)
+              && !NEVER_TRAILERS.contains(lower)
+              && !lower.startsWith("content-")) {
+            add(pairs, lower, value);
+          }
+        });
     return Headers.of(pairs.toArray(String[]::new));
   }
 

@@ -7,6 +7,7 @@ import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
 import dev.berth.protocol.port.EarlyFailure;
+import dev.berth.protocol.port.FieldSink;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.UpstreamNotRun;
 import dev.berth.upstream.client.ExchangeListener;
@@ -36,6 +37,9 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
 
   /** Maximum of a body that is returned whole, and then sent in one message. */
   private static final int MAX_WHOLE_BYTES = 64 << 10;
+
+  private static final int EARLY_HINTS = 103;
+  private static final int MAX_INFORMATIONAL = 8;
 
   private enum RelayState {
     /** No part of a response was returned. */
@@ -67,6 +71,8 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private @Nullable ResponseWriter writer;
   private long unsent; // charge of the parts of the response that the client has not accepted
   private boolean paused;
+  private int informed; // number of informational responses
+  private boolean trailing; // the response has trailers
   private boolean unusable; // the rest of the response
   private boolean mayRunOn; // a cancelled request, behind a closed connection
   private boolean abandoned; // after orphan_s
@@ -152,7 +158,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   @Override
   public void onHead(int status, Headers headers) {
     long retryAfter = RelayHeaders.retryAfterMillis(headers, context);
-    watch.onResponse(status, retryAfter);
+    watch.onResponse(status, retryAfter, context);
     if (state != RelayState.WAITING) {
       return;
     }
@@ -167,6 +173,18 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
       failure = new UpstreamNotRun("status " + status, retryAfter);
     }
     ports.loop().execute(this::onTurnEnd);
+  }
+
+  @Override
+  public void onFields(int status, Headers fields) {
+    boolean hints = status == EARLY_HINTS && state == RelayState.WAITING;
+    if (status == 0 || (hints && informed++ < MAX_INFORMATIONAL)) {
+      trailing |= status == 0;
+      ((FieldSink) context)
+          .passFields(
+              status,
+              status == 0 ? RelayHeaders.trailersToClient(fields) : RelayHeaders.toClient(fields));
+    }
   }
 
   private static RuntimeException unknown(String reason) {
@@ -191,7 +209,11 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   public void onEnd() {
     responseEnded = true;
     switch (state) {
-      case WAITING -> answerWhole();
+      case WAITING -> {
+        if (!unusable) { // else a cancel follows
+          answerWhole();
+        }
+      }
       case RELAYING -> writeReceived();
       case REFUSED, CANCELLED -> settle();
     }
@@ -199,7 +221,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
 
   /** Returns a response that has ended. One without a body may state the length of another. */
   private void answerWhole() {
-    if (bodiless || unsent > MAX_WHOLE_BYTES) {
+    if (bodiless || trailing || unsent > MAX_WHOLE_BYTES) {
       answerProduced();
     } else {
       state = RelayState.RELAYING;
@@ -215,6 +237,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   /** Returns the head of a response whose end has not arrived with it. */
   private void onTurnEnd() {
     if (state == RelayState.REFUSED && !responseEnded) {
+      ((EarlyFailure) context).refuse((UpstreamNotRun) Objects.requireNonNull(failure));
       exchange().cancel(settings.graceNanos()); // the rest is not needed
     } else if (state == RelayState.WAITING && !context.cancelled()) {
       answerProduced();
@@ -288,7 +311,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   public boolean onUnusable(String reason) {
     if (!unusable) {
       unusable = true;
-      watch.onFailed(new UpstreamFailure(false, reason));
+      watch.onFailed(new UpstreamFailure(UpstreamFailure.Effect.UNKNOWN, reason));
       if (state == RelayState.WAITING || state == RelayState.RELAYING) {
         ((EarlyFailure) context)
             .breakOff(BerthException.Kind.OUTCOME_UNKNOWN, "upstream: " + reason); // cancels

@@ -10,9 +10,12 @@ import dev.berth.config.keys.Settings;
 import dev.berth.upstream.client.AddressPolicy;
 import dev.berth.upstream.client.UpstreamTarget;
 import dev.berth.upstream.client.UpstreamTarget.ExchangeTimeouts;
+import dev.berth.upstream.client.UpstreamTarget.HttpChoice;
+import dev.berth.upstream.client.UpstreamTarget.HttpVersions;
 import dev.berth.upstream.client.UpstreamTls;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -40,6 +43,12 @@ record UpstreamSettings(
     long graceNanos,
     long orphanNanos,
     @Nullable HealthProbe health) {
+
+  /** Status of a request that reached the wrong server (RFC 9110, 15.5.20). */
+  private static final int MISDIRECTED = 421;
+
+  /** Bounds of the flow-control window of HTTP/2; a quarter of the read-ahead between them. */
+  private static final int MIN_WINDOW_BYTES = 64 << 10;
 
   /**
    * Active health checks.
@@ -72,12 +81,18 @@ record UpstreamSettings(
         Set.copyOf(entry.get(UpstreamOptions.PASS_HEADERS)),
         secret,
         Math.max(1, entry.get(UpstreamOptions.READ_AHEAD_BYTES)),
-        Set.copyOf(entry.get(UpstreamOptions.NOT_RUN)),
+        notRun(entry),
         Boolean.TRUE.equals(userConfig.get(UpstreamOptions.IS_ONLY)),
         entry.get(UpstreamOptions.STOPS_ON_CLOSE),
         (long) (1e9 * Objects.requireNonNull(grace).doubleValue()),
         entry.get(UpstreamOptions.ORPHAN_S).toNanos(),
         health(entry.find(UpstreamOptions.HEALTH), prefix));
+  }
+
+  private static Set<Integer> notRun(Settings entry) {
+    Set<Integer> statuses = new HashSet<>(entry.get(UpstreamOptions.NOT_RUN));
+    statuses.add(MISDIRECTED);
+    return statuses;
   }
 
   private static @Nullable HealthProbe health(@Nullable Settings health, String prefix) {
@@ -98,24 +113,39 @@ record UpstreamSettings(
             firstByte == null ? 0 : firstByte.toNanos(),
             entry.get(UpstreamOptions.IDLE_TIMEOUT_S).toNanos());
     AddressPolicy addresses = instance.addresses().get();
+    HttpVersions versions = versions(entry.find(UpstreamOptions.HTTP), origin.isTls());
+    int window = Math.max(MIN_WINDOW_BYTES, entry.get(UpstreamOptions.READ_AHEAD_BYTES) / 4);
     return new UpstreamTarget(
         origin.isUnix() ? "localhost" : origin.host(),
         origin.port(),
         origin.isUnix() ? origin.host() : null,
-        origin.isTls() ? tls(entry.find(UpstreamOptions.TLS), origin, instance) : null,
+        origin.isTls() ? tls(entry.find(UpstreamOptions.TLS), origin, versions, instance) : null,
         timeouts,
         Deployment.MAX_ONGOING_REQUESTS_LIMIT, // the ledger holds the limit, which may rise first
-        secrets && !origin.isTls() ? addresses.onlyLoopback() : addresses);
+        secrets && !origin.isTls() ? addresses.onlyLoopback() : addresses,
+        new HttpChoice(versions, window));
+  }
+
+  /** Returns the versions of a key's value; without ALPN {@code auto} is HTTP/1.1. */
+  private static HttpVersions versions(@Nullable String http, boolean tls) {
+    if (http == null || http.equals("auto")) {
+      return tls ? HttpVersions.NEGOTIATED : HttpVersions.HTTP_1;
+    }
+    return http.equals("2") ? HttpVersions.HTTP_2 : HttpVersions.HTTP_1;
   }
 
   private static UpstreamTls tls(
-      @Nullable Settings tls, UpstreamOrigin origin, RelayEnvironment instance) {
+      @Nullable Settings tls,
+      UpstreamOrigin origin,
+      HttpVersions versions,
+      RelayEnvironment instance) {
     String name = tls == null ? null : tls.find(UpstreamOptions.SERVER_NAME);
     return UpstreamTls.read(
         file(tls, UpstreamOptions.CA_FILE, instance),
         file(tls, UpstreamOptions.CERT_FILE, instance),
         file(tls, UpstreamOptions.KEY_FILE, instance),
-        name == null ? origin.host() : name);
+        name == null ? origin.host() : name,
+        versions.protocols());
   }
 
   private static @Nullable Path file(

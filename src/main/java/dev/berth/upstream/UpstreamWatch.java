@@ -1,9 +1,13 @@
 package dev.berth.upstream;
 
+import dev.berth.api.RequestContext;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.UpstreamGate;
 import dev.berth.upstream.client.UpstreamClient;
 import dev.berth.upstream.client.UpstreamFailure;
+import dev.berth.upstream.client.UpstreamFailure.Effect;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +36,7 @@ final class UpstreamWatch {
   private boolean closed;
   private boolean stopped;
   private long probeAt; // while closed, on the nano clock
+  private long pauseAt; // end of the last Retry-After, on the nano clock
   private int failures; // in a row
   private int round; // of the pending timer or probe
 
@@ -42,13 +47,14 @@ final class UpstreamWatch {
     this.ports = ports;
     this.client = client;
     this.settings = settings;
+    pauseAt = ports.nanoClock().getAsLong();
     close("not probed yet", 0);
   }
 
-  /** Continues with other settings, and probes at once. */
+  /** Continues with other settings, and probes at once or after the pause of a Retry-After. */
   void configure(UpstreamSettings next) {
     settings = next;
-    after(0);
+    after(closed ? Math.max(0, pauseAt - ports.nanoClock().getAsLong()) : 0);
   }
 
   void stop() {
@@ -61,19 +67,23 @@ final class UpstreamWatch {
    * Handles the head of a response.
    *
    * @param retryAfterMillis time for which the upstream refuses requests; negative for none
+   * @param context of the request, for the wall clock
    */
-  void onResponse(int status, long retryAfterMillis) {
+  void onResponse(int status, long retryAfterMillis, RequestContext context) {
     failures = 0;
     if ((status == 429 || status == 503) && retryAfterMillis > 0) {
-      long nanos = TimeUnit.MILLISECONDS.toNanos(Math.min(retryAfterMillis, MAX_RETRY_AFTER_MS));
-      close("status " + status + " with Retry-After", nanos);
+      long millis = Math.min(retryAfterMillis, MAX_RETRY_AFTER_MS);
+      Instant end = context.now().plusMillis(millis).truncatedTo(ChronoUnit.SECONDS);
+      String reason = "status " + status + " with Retry-After, until " + end;
+      close(reason, TimeUnit.MILLISECONDS.toNanos(millis));
+      pauseAt = probeAt;
     }
   }
 
-  /** Handles a failed exchange. */
+  /** Handles a failed exchange. A refusal of the peer is no failure. */
   void onFailed(UpstreamFailure failure) {
-    failures++;
-    if (failure.notRun() || failures >= MAX_FAILURES) {
+    failures += failure.effect() == Effect.REFUSED ? 0 : 1;
+    if (failure.effect() == Effect.NOT_CONNECTED || failures >= MAX_FAILURES) {
       close(failure.reason(), PROBE_NANOS);
     }
   }

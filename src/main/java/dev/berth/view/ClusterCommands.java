@@ -15,6 +15,9 @@ public interface ClusterCommands {
   /** Cordons a node and moves its replicas to other nodes. Completes when the drain has begun. */
   Future<Void> drain(String node);
 
+  /** Ends the slots of silent owners of an upstream, whose requests may still run. */
+  Future<Void> take(String upstream);
+
   /** Lets a cordoned node get replicas again. */
   Future<Void> uncordon(String node);
 }

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param awaited names of nodes registered earlier that have neither connected nor been declared
  *     lost
  * @param cordoned names of nodes that get no replicas; a name need not belong to a member
+ * @param upstreams owners of upstreams; empty where only the controller knows them
  */
 public record ClusterDetails(
     String name,
@@ -36,7 +37,20 @@ public record ClusterDetails(
     boolean strangers,
     List<String> awaited,
     List<String> cordoned,
-    List<Node> nodes) {
+    List<Node> nodes,
+    List<UpstreamOwner> upstreams) {
+
+  /**
+   * The slots of an upstream that a node may use.
+   *
+   * @param upstream url and id
+   * @param replicaId replica that uses the slots
+   * @param slots number of slots by the log
+   * @param leaseMs lease of the node in milliseconds; 0 for never
+   * @param silent whether the node is lost, so that its requests may still run
+   */
+  public record UpstreamOwner(
+      String upstream, String node, String replicaId, int slots, long leaseMs, boolean silent) {}
 
   /**
    * A member node.

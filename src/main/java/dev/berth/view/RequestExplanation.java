@@ -5,7 +5,10 @@ import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RoutingSnapshot;
 import java.time.Instant;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +33,7 @@ import org.jspecify.annotations.Nullable;
  * @param steps first steps of the request, in order; at most {@link #MAX_STEPS}
  * @param stepsInAll total number of steps
  * @param replicaId replica that ran the request; {@code ""} for none
+ * @param upstreams keys of the upstreams that the named replicas represent, by replica id
  * @param failure cause of a missing response; if a handler passed a failure on, that of the
  *     deployment where it began
  * @param phases time per phase
@@ -51,6 +55,7 @@ public record RequestExplanation(
     List<RequestStep> steps,
     int stepsInAll,
     String replicaId,
+    Map<String, String> upstreams,
     RequestFailure failure,
     RequestPhaseTimes phases) {
   /** Maximum number of recorded candidates per request. */
@@ -62,6 +67,7 @@ public record RequestExplanation(
   public RequestExplanation {
     candidates = List.copyOf(candidates);
     steps = List.copyOf(steps);
+    upstreams = Collections.unmodifiableMap(new LinkedHashMap<>(upstreams)); // in order
   }
 
   /**
@@ -112,7 +118,8 @@ public record RequestExplanation(
   public record RequestStep(
       long atNanos, RequestStepKind kind, String replicaId, String node, int loop, String detail) {
     /**
-     * Type of an event. SPLIT: the traffic policy chose one of several deployments. RETRIED: the
+     * Type of an event. SPLIT: the traffic policy chose one of several deployments. UNANSWERED: the
+     * replica may have run the request and gave no response, so another one runs it. RETRIED: the
      * request waits again, at its earlier position. LOST: the replica no longer exists. ANSWERED: a
      * response, its head, or a failure arrived. ENDED: the last byte was handed on; the detail is
      * the outcome.
@@ -123,6 +130,7 @@ public record RequestExplanation(
       QUEUED,
       GRANTED,
       REFUSED,
+      UNANSWERED,
       FELL_BACK,
       RETRIED,
       LOST,

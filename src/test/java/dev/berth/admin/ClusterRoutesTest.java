@@ -53,7 +53,16 @@ class ClusterRoutesTest {
               false,
               List.of(),
               List.of(),
-              List.of(node)));
+              List.of(node),
+              List.of(new ClusterDetails.UpstreamOwner("http://a", "w1", "r1", 4, 0, true))));
+    }
+
+    @Override
+    public Future<Void> take(String upstream) {
+      asked.add("take " + upstream);
+      return upstream.equals("http://a")
+          ? Future.succeededFuture()
+          : Future.failedFuture(CommandRejectedException.notFound("upstream: %s", upstream));
     }
 
     @Override
@@ -97,5 +106,18 @@ class ClusterRoutesTest {
     assertThat(admin.send("POST", "/api/v1/cluster/nodes/w9/drain", null).statusCode())
         .isEqualTo(404);
     assertThat(asked).containsExactly("drain w1", "uncordon w1", "drain w9");
+  }
+
+  @Test
+  void upstreamsAreTakenByTheirKey() {
+    JsonObject owner = admin.json("/api/v1/cluster").getJsonArray("upstreams").getJsonObject(0);
+    assertThat(owner.getString("upstream")).isEqualTo("http://a");
+    assertThat(owner.getBoolean("silent")).isTrue();
+    String take = "/api/v1/cluster/take";
+    assertThat(admin.send("POST", take + "?upstream=http%3A%2F%2Fa", null).statusCode())
+        .isEqualTo(202);
+    assertThat(admin.send("POST", take + "?upstream=b", null).statusCode()).isEqualTo(404);
+    assertThat(admin.send("POST", take, null).statusCode()).isEqualTo(400);
+    assertThat(asked).containsExactly("take http://a", "take b");
   }
 }

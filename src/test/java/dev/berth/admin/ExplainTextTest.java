@@ -68,6 +68,24 @@ class ExplainTextTest {
   }
 
   @Test
+  void upstreamsAndLongReasonsAreShown() {
+    assertThat(ExplainText.of(List.of(Explained.atUpstreams())))
+        .contains(
+            """
+
+              upstreams: ran at https://models.example#big
+                1abc             http://localhost:9001
+                shop#spare#2def  https://models.example#big
+
+            """,
+            """
+                        +0.1   refused          n1/2              1abc
+                               connect: Connection refused: localhost/127.0.0.1:9001
+                        +0.2 > answered         n1/0              shop#spare#2def
+            """);
+  }
+
+  @Test
   void noLineIsWiderThanATerminalWhateverTheNames() {
     String longName = "x".repeat(9_000);
     List<RequestExplanation> records = new ArrayList<>();

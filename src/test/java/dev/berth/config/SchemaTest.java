@@ -53,7 +53,7 @@ class SchemaTest {
           "set without TLS|set, on a worker|from other machines|(tls|join): missing|without a token|an argument of |application: missing|without client authentication|its value is not shown|\\(expected: .*(token_file|twice (interval_ms|detection)"
               + "|stream_bytes_total|record_interval_ms|since (ssl_|cert_|key_)|deployments of the application|other deployments of|upstreams, as|max_reservation_ttl_s"
               + "|max_replicas_per_node|min_replicas|max_replicas,|look_back_period_s,|readable file"
-              + "|one of header, cookie|one of exact, prefix|one above 0|leave it out; over"
+              + "|one of header, cookie|one of exact, prefix|one above 0|leave it out; over|a fallback too"
               + "|one of berth.router|\\.jar)");
 
   @Test
@@ -84,7 +84,7 @@ class SchemaTest {
         .allSatisfy(
             (path, met) -> {
               if (!path.matches(
-                  ".*(\\.(py_\\w+|pip|uv|conda|excludes|config)|berth\\..+\\[]\\.application|ssl_\\w+|\\w+_file|jars|token|adopt)")) {
+                  ".*(\\.(py_\\w+|pip|uv|conda|excludes|config)|berth\\..+\\[]\\.application|ssl_\\w+|\\w+_file|jars|token|adopt|fallback_after_ms)")) {
                 assertThat(met).as(path).isEqualTo(3);
               }
             });
@@ -140,7 +140,7 @@ class SchemaTest {
       String name = names[i].replace("[]", "");
       JsonObject below = new JsonObject();
       if (name.equals("applications")) {
-        boolean proxy = path.matches(".*(upstreams\\[]|fallback|replay_bytes).*");
+        boolean proxy = path.matches(".*(upstreams\\[]|fallback|replay_bytes|idempotent).*");
         below.put("import_path", proxy ? "berth:proxy" : "a.B");
       } else if (name.equals("deployments")) {
         below.put("name", "d");
@@ -164,7 +164,7 @@ class SchemaTest {
           below.put("header", "h");
         }
       }
-      if (path.matches(".*\\.(fallback|replay_bytes)") && name.equals("berth")) {
+      if (path.matches(".*\\.(fallback\\w*|replay_bytes|idempotent)") && name.equals("berth")) {
         below.put("upstreams", json(Yaml.plain("[{url: 'http://h', max_ongoing_requests: 1}]")));
       }
       at.put(name, names[i].endsWith("[]") ? new JsonArray().add(below) : below);

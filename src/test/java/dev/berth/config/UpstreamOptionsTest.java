@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.Deployment;
 import dev.berth.config.keys.Settings;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -210,6 +211,19 @@ class UpstreamOptionsTest {
   }
 
   @Test
+  void waitForAFallbackNeedsOne() {
+    assertThat(problems(file(deployment("d", ONE, ", idempotent: true, fallback_after_ms: 5"))))
+        .containsExactly(
+            "applications[0].deployments[0].berth.fallback_after_ms: without fallback (expected: a"
+                + " fallback too, or leave it out)");
+    String all =
+        deployment("d", ONE, ", fallback_after_ms: 5, fallback: [e]")
+            + ","
+            + deployment("e", TWO, "");
+    assertThat(problems(file(all))).isEmpty();
+  }
+
+  @Test
   void fallbacksExistOnceAndHaveNoCycle() {
     String all =
         deployment("d", ONE, ", fallback: [e, x, e]")
@@ -237,10 +251,33 @@ class UpstreamOptionsTest {
   }
 
   @Test
-  void nodeOfAClusterMayHaveUpstreams() {
-    String cluster =
-        ", berth: {cluster: {name: c, node: n, role: worker, bind: 127.0.0.1, insecure: true, join:"
-            + " ['127.0.0.1:1']}}";
-    assertThat(problems(file(deployment("d", ONE, ""), cluster))).isEmpty();
+  void moreOwnersThanSlotsAreRefused() {
+    String five = "{url: 'http://h:1', max_ongoing_requests: 5, owners: ";
+    assertThat(problems(file(deployment("d", five + "5}", "")))).isEmpty();
+    assertThat(problems(file(deployment("d", five + "6}", ""))))
+        .containsExactly(
+            "applications[0].deployments[0].berth.upstreams[0].owners: 6 (expected: at most"
+                + " max_ongoing_requests, 5)");
+  }
+
+  @Test
+  void partsOfSeveralOwnersDifferByAtMostOneSlot() {
+    Settings deployment =
+        DeploymentConfig.of("d")
+            .with(
+                DeploymentConfig.UPSTREAMS,
+                List.of(
+                    UpstreamOptions.fromUserConfig(
+                        Map.of("url", "http://h:1", "max_ongoing_requests", 5, "owners", 3))));
+    Map<String, Integer> maxima = new LinkedHashMap<>();
+    UpstreamOptions.byKey(deployment)
+        .forEach((key, part) -> maxima.put(key, part.get(UpstreamOptions.MAX_ONGOING_REQUESTS)));
+    assertThat(maxima)
+        .containsExactly(
+            Map.entry("http://h:1", 2),
+            Map.entry("http://h:1 part 2", 2),
+            Map.entry("http://h:1 part 3", 1));
+    assertThat(UpstreamOptions.withoutPart("http://h:1 part 3")).isEqualTo("http://h:1");
+    assertThat(UpstreamOptions.limit(deployment, "http://h:1 part 3")).isEqualTo(5);
   }
 }

@@ -76,6 +76,8 @@ final class DrivenController {
   long revision;
   double chance = 1; // the longest waits
   boolean builds = true; // answered at once
+  boolean inCluster; // where shares bound the replicas of an upstream
+  long leaseMillis;
   Set<String> ran = Set.of(); // deployments, in an earlier process
   final Map<String, BuiltApplication> code = new HashMap<>();
   final Map<String, Hosted> hosted = new LinkedHashMap<>();
@@ -102,6 +104,7 @@ final class DrivenController {
             () -> chance,
             () -> 0,
             Controller.MIN_SILENCE_NANOS,
+            leaseMillis,
             settings -> Map.of()));
   }
 
@@ -180,10 +183,14 @@ final class DrivenController {
     return actions;
   }
 
-  /** The limit of an upstream holds as long as one replica of it exists, in whatever phase. */
+  /**
+   * Without shares, the limit of an upstream holds as long as one replica of it exists, in whatever
+   * phase.
+   */
   private void requireOnlyOne(StartReplica start) {
     for (Hosted each : hosted.values()) {
-      if (!start.upstream().isEmpty()
+      if (!inCluster
+          && !start.upstream().isEmpty()
           && start.upstream().equals(each.upstream)
           && !start.replicaId().equals(each.id)) {
         throw new AssertionError(

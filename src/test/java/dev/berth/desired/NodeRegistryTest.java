@@ -60,6 +60,7 @@ class NodeRegistryTest extends ServeControlRig {
                 12,
                 Map.of("a", new RegisteredProcess("f0", 1), "b", new RegisteredProcess("f9", 12)),
                 Set.of(),
+                null,
                 null));
   }
 

@@ -35,6 +35,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@code size=N} bytes of body, {@code drip=MS} between its single bytes; {@code echo}
  *       returns the request's body
  *   <li>{@code events=N}, {@code every=MS}: a chunked stream of server-sent events
+ *   <li>{@code hints=N}: so many 103 responses, before any wait; {@code trailers} after the events
  *   <li>{@code status=N}, {@code retry=S}: the status, and Retry-After
  *   <li>{@code drop} closes the connection instead of a response; {@code cut=reset} or {@code
  *       cut=close} ends the connection before the last byte
@@ -377,6 +378,9 @@ public final class CountingUpstream implements AutoCloseable {
     private void respond(
         InputStream in, Map<String, String> commands, boolean bodiless, byte[] received)
         throws IOException {
+      for (int hint = number(commands, "hints", 0); hint > 0; hint--) {
+        send("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\nx-berth-a: 1\r\n\r\n");
+      }
       pause(in, number(commands, "wait", 0));
       if (commands.containsKey("never")) {
         pause(in, Integer.MAX_VALUE);
@@ -463,7 +467,10 @@ public final class CountingUpstream implements AutoCloseable {
         String data = "data: %" + (EVENT_BYTES - 8) + "d\n\n";
         send(Integer.toHexString(EVENT_BYTES) + "\r\n" + data.formatted(event) + "\r\n");
       }
-      finish(commands, "0\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      String trailers =
+          "x-sum: 7\r\nX-Berth-A: 1\r\nSet-Cookie: a\r\nTE: b\r\nContent-Length: 9\r\n";
+      String end = "0\r\n" + (commands.containsKey("trailers") ? trailers : "") + "\r\n";
+      finish(commands, end.getBytes(StandardCharsets.US_ASCII));
     }
 
     /** Sends the last bytes; the exchange no longer counts before the last one. */

@@ -14,6 +14,8 @@ import dev.berth.view.RequestExplanation.RequestStep;
 import dev.berth.view.RequestExplanation.RequestStep.RequestStepKind;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /** Explanations that no request was made for. */
@@ -98,8 +100,39 @@ public final class Explained {
             new RequestStep(1_512_345, RequestStepKind.ENDED, "", "node-1a2b3c4d", 0, "ok")),
         9,
         "shop#cart#1abc",
+        Map.of(),
         RequestFailure.NONE,
         phases);
+  }
+
+  /** One that an upstream refused, so that another ran it. */
+  public static RequestExplanation atUpstreams() {
+    String refused = "connect: Connection refused: localhost/127.0.0.1:9001";
+    return new RequestExplanation(
+        "up",
+        null,
+        CART,
+        "GET /shop/cart",
+        ARRIVED,
+        200,
+        "ok",
+        "n1",
+        new RoutingSnapshot.SnapshotVersion(1, 7),
+        "two_choices",
+        List.of(new Candidate("shop#cart#1abc", "n1", 2, 3, 8, true, 0, Tier.SAME_NODE, 0, 3)),
+        1,
+        null,
+        List.of(
+            new RequestStep(100, RequestStepKind.REFUSED, "shop#cart#1abc", "n1", 2, refused),
+            new RequestStep(200, RequestStepKind.ANSWERED, "shop#spare#2def", "n1", 0, "")),
+        2,
+        "shop#spare#2def",
+        new TreeMap<>(
+            Map.of(
+                "shop#cart#1abc", "http://localhost:9001",
+                "shop#spare#2def", "https://models.example#big")),
+        RequestFailure.NONE,
+        new RequestPhaseTimes(0, 0, 1_000, 0, 0, 0, 0, 0, 1_000));
   }
 
   /** One that the first made, of the same id. */
@@ -121,6 +154,7 @@ public final class Explained {
         List.of(new RequestStep(0, RequestStepKind.ARRIVED, "", "node-1a2b3c4d", 2, "")),
         1,
         "",
+        Map.of(),
         new RequestFailure("shop#prices", "dev.berth.api.BerthException$Timeout", "too late"),
         new RequestPhaseTimes(0, 0, 1_000, 0, 0, 0, 0, 0, 1_000));
   }

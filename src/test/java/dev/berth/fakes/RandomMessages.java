@@ -11,6 +11,7 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.HandleMetricReport;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.LoadReport;
+import dev.berth.protocol.NotRunReason;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
@@ -129,6 +130,9 @@ public final class RandomMessages {
       case "Refusal" -> pick(List.of(Refusal.values()));
       case "Kind" -> pick(List.of(BerthException.Kind.values()));
       case "HandlerTime" -> time();
+      case "NotRunReason" ->
+          random.nextBoolean() ? null : new NotRunReason(text(40), random.nextInt(100) - 1);
+      case "Headers" -> headers();
       case "RoutingDelta" -> delta();
       case "Request" -> request();
       case "Response" ->

@@ -13,6 +13,7 @@ import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.LoadReport;
+import dev.berth.protocol.NotRunReason;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
@@ -593,9 +594,23 @@ public final class RoutingWorld implements ReplicaDirectory {
 
     /** Ends its oldest request as one that its upstream did not run, and runs what comes of it. */
     public void notRun() {
+      notRun(null);
+    }
+
+    public void notRun(@Nullable NotRunReason reason) {
       BusMessage.CallRequest call = running.get(0);
       complete(call);
-      answer(call.source(), new BusMessage.CallRefused(call.callId(), Refusal.NOT_RUN, load()));
+      answer(
+          call.source(),
+          new BusMessage.CallRefused(call.callId(), Refusal.NOT_RUN, load(), reason));
+      run();
+    }
+
+    /** Ends its oldest request as one that its upstream received and did not answer. */
+    public void unanswered() {
+      BusMessage.CallRequest call = running.get(0);
+      complete(call);
+      answer(call.source(), failed(call.callId(), BerthException.Kind.OUTCOME_UNKNOWN));
       run();
     }
 

@@ -23,7 +23,7 @@ class UpstreamRouteIT {
   UpstreamRouteIT() throws Exception {
     rig = new IngressRig(IngressRig.LOCAL).route("/");
     rig.upstream.streamRequests();
-    rig.upstream.router().configure(new ProxyRules(true, List.of(), REPLAY_BYTES));
+    rig.upstream.router().configure(new ProxyRules(true, List.of(), REPLAY_BYTES, false, -1));
   }
 
   private RawClient post(String... fields) throws Exception {

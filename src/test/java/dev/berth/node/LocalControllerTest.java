@@ -124,6 +124,7 @@ class LocalControllerTest {
               () -> 0,
               () -> 0,
               Controller.MIN_SILENCE_NANOS,
+              0,
               settings -> Map.of()));
     }
 

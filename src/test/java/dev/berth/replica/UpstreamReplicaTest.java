@@ -20,7 +20,9 @@ import dev.berth.protocol.BusMessage.ReplicaLoad;
 import dev.berth.protocol.BusMessage.StreamFrame;
 import dev.berth.protocol.BusMessage.StreamReset;
 import dev.berth.protocol.LoadReport;
+import dev.berth.protocol.NotRunReason;
 import dev.berth.protocol.Refusal;
+import dev.berth.protocol.port.EarlyFailure;
 import dev.berth.protocol.port.UpstreamContext;
 import dev.berth.protocol.port.UpstreamGate;
 import dev.berth.protocol.port.UpstreamNotRun;
@@ -51,6 +53,7 @@ class UpstreamReplicaTest {
     final Promise<Void> over = Promise.promise();
     ResponseWriter writer = piece -> Future.failedFuture("no stream yet");
     boolean produces;
+    RequestContext context;
 
     @Override
     public boolean streamsRequests() {
@@ -58,7 +61,8 @@ class UpstreamReplicaTest {
     }
 
     @Override
-    public Future<Response> handle(Request request, RequestContext context) {
+    public Future<Response> handle(Request request, RequestContext given) {
+      context = given;
       return head.future();
     }
 
@@ -236,6 +240,33 @@ class UpstreamReplicaTest {
     assertThat(replica.processedRequests()).isZero();
     assertAtRest(replica.slots());
     assertThat(rig.loop().invocations()).isZero();
+  }
+
+  @ParameterizedTest(name = "body follows {0}")
+  @ValueSource(booleans = {true, false})
+  void earlyRefusalHoldsTheSlotUntilTheHandlerSettles(boolean bodyFollows) {
+    Replica replica = begin(1);
+    ReplicaRig.Call call = call(replica);
+    rig.sendHeld(bodyFollows ? call.following(Buffer.buffer("first")) : call);
+    rig.bus.take();
+
+    UpstreamNotRun failure = new UpstreamNotRun("status 429", 1_500);
+    ((EarlyFailure) handler.context).refuse(failure);
+    ((EarlyFailure) handler.context).refuse(failure);
+    rig.runAll();
+
+    if (bodyFollows) {
+      BerthException told = rig.answer(CallFailed.class).failure();
+      assertThat(((BerthException.BackPressure) told).retryAfterSeconds()).hasValue(2);
+    } else {
+      assertThat(rig.answer(CallRefused.class).notRun())
+          .isEqualTo(new NotRunReason("status 429", 2));
+    }
+    assertThat(replica.slots().ongoing()).isOne();
+    handler.head.fail(failure);
+    rig.runAll();
+    assertThat(rig.bus.take()).isEmpty();
+    assertAtRest(replica.slots());
   }
 
   @Test

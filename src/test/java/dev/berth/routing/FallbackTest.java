@@ -4,15 +4,19 @@ import static dev.berth.fakes.Explained.step;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.BerthException.BackPressure;
+import dev.berth.api.BerthException.OutcomeUnknown;
 import dev.berth.api.BroadcastAnswer;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.fakes.Explained;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.FakeParent;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.NotRunReason;
+import dev.berth.view.RequestExplanation;
 import dev.berth.view.RequestExplanation.RequestStep.RequestStepKind;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -44,7 +48,7 @@ class FallbackTest {
   }
 
   private void fallback(DeploymentId of, DeploymentId... to) {
-    router(of).configure(new ProxyRules(true, List.of(to), 0));
+    router(of).configure(new ProxyRules(true, List.of(to), 0, false, -1));
   }
 
   @AfterEach
@@ -211,6 +215,166 @@ class FallbackTest {
     slots(own, 1);
     own.finish();
     assertThat(answers.isComplete()).isTrue();
+  }
+
+  // --- after a wait ---
+
+  private void fallbackAfter(Duration wait) {
+    router(RoutingWorld.DEPLOYMENT)
+        .configure(new ProxyRules(true, List.of(OTHER, THIRD), 0, false, wait.toNanos()));
+  }
+
+  @Test
+  void requestThatWaitsTooLongGoesToTheFirstOpenFallback() {
+    fallbackAfter(Duration.ofMillis(200));
+    call("/runs");
+    slots(other, 0);
+    Future<Response> response = call("/waits");
+    world.pass(Duration.ofMillis(150));
+    assertThat(world.router.queued()).isOne();
+    world.pass(Duration.ofMillis(100));
+    assertThat(world.router.queued()).isZero();
+    assertServedBy(third, response);
+    own.finish();
+    assertThat(own.executions).as("never after its dispatch").isOne();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void longWaitGoesOnUntilAFallbackOpens(boolean otherOpens) {
+    fallbackAfter(Duration.ofMillis(200));
+    call("/runs");
+    slots(other, 0);
+    slots(third, 0);
+    Future<Response> response = call("/waits");
+    world.pass(Duration.ofSeconds(2));
+    assertThat(world.router.queued()).isOne();
+    if (otherOpens) {
+      slots(other, 1);
+      world.pass(Duration.ofMillis(200));
+      assertServedBy(other, response);
+      own.finish();
+    } else {
+      own.finish();
+      assertServedBy(own, response);
+    }
+  }
+
+  @Test
+  void longWaitEndsByTheQueueTimeoutAndTheDeadline() {
+    fallbackAfter(Duration.ofMillis(200));
+    call("/runs");
+    slots(other, 0);
+    slots(third, 0);
+    Future<Response> response = call("/waits");
+    FakeCaller late = start(new FakeCaller("its-id", 0, world.clock.getAsLong() + 1_000_000_000L));
+    world.pass(Duration.ofMillis(1_100));
+    assertThat(late.told).containsExactly("failure TIMEOUT");
+    world.pass(Duration.ofSeconds(60));
+    assertThat(response.cause()).isInstanceOf(BackPressure.class);
+    own.finish();
+  }
+
+  @Test
+  void longWaitDoesNotEndAtAFullFallback() {
+    fallbackAfter(Duration.ofMillis(200));
+    router(OTHER).configure(RoutingProbe.withMaxQueued(router(OTHER).settings(), 0));
+    fallback(THIRD);
+    call("/runs");
+    world.settled(world.handle(OTHER, 0).call(Request.get("/runs-there")));
+    Future<Response> response = call("/waits");
+    world.pass(Duration.ofSeconds(1));
+    assertThat(world.router.queued()).isOne();
+    other.finish();
+    world.pass(Duration.ofMillis(200));
+    assertServedBy(other, response);
+    own.finish();
+  }
+
+  // --- requests that may run twice ---
+
+  private void idempotent(DeploymentId... to) {
+    router(RoutingWorld.DEPLOYMENT).configure(new ProxyRules(true, List.of(to), 0, true, -1));
+  }
+
+  @Test
+  void idempotentRequestLeavesAReplicaThatDoesNotAnswer() {
+    RoutingWorld.Replica more = world.published(world.local("more", 1));
+    idempotent(OTHER);
+    Future<Response> response = call("/");
+    (own.running.isEmpty() ? more : own).unanswered();
+    (own.running.isEmpty() ? more : own).unanswered();
+    assertThat(own.executions + more.executions).isEqualTo(2);
+    assertServedBy(other, response);
+  }
+
+  @Test
+  void idempotenceIsThatOfTheFirstDeployment() {
+    router(OTHER).configure(new ProxyRules(true, List.of(THIRD), 0, true, -1));
+    Future<Response> response = call("/");
+    own.notRun();
+    other.unanswered();
+    assertThat(response.cause()).isInstanceOf(OutcomeUnknown.class);
+
+    idempotent(OTHER);
+    router(OTHER).configure(new ProxyRules(true, List.of(THIRD), 0, false, -1));
+    Future<Response> twice = call("/");
+    own.notRun();
+    other.unanswered();
+    assertServedBy(third, twice);
+  }
+
+  @Test
+  void outcomeStaysUnknownWhenNoOtherReplicaRunsTheRequest() {
+    idempotent(OTHER);
+    FakeCaller caller = start(new FakeCaller());
+    own.unanswered();
+    other.notRun();
+    assertThat(caller.told).containsExactly("routed own", "failure OUTCOME_UNKNOWN");
+
+    slots(other, 0);
+    world.published(world.local("closed", 0));
+    FakeCaller waits = start(new FakeCaller());
+    own.unanswered();
+    assertThat(world.router.queued()).isOne();
+    world.pass(Duration.ofSeconds(61));
+    assertThat(waits.told).containsExactly("routed own", "failure OUTCOME_UNKNOWN");
+  }
+
+  @Test
+  void onlyAnIdempotentRequestRunsTwice() {
+    Future<Response> response = call("/");
+    own.unanswered();
+    assertThat(response.cause()).isInstanceOf(OutcomeUnknown.class);
+    idempotent(OTHER);
+    Future<Response> streams = call("/");
+    own.beginStream();
+    world.run();
+    own.unanswered();
+    assertThat(streams.isComplete()).isTrue();
+    assertThat(other.executions).isZero();
+  }
+
+  @Test
+  void explanationHasEachAttemptThatDidNotRunAndTheWait() {
+    idempotent(OTHER);
+    FakeParent parent = new FakeParent();
+    parent.explainedCalls = 2;
+    world.settled(world.handle().within(parent).call(Request.get("/")));
+    own.unanswered();
+    other.notRun(new NotRunReason("status 429", 3));
+    fallbackAfter(Duration.ofMillis(200));
+    call("/runs");
+    world.settled(world.handle().within(parent).call(Request.get("/")));
+    world.pass(Duration.ofMillis(250));
+    other.finish();
+    own.finish();
+    RequestExplanation first = world.explained.get(0);
+    assertThat(Explained.story(first))
+        .isEqualTo("ARRIVED SENT UNANSWERED FELL_BACK SENT REFUSED ENDED");
+    assertThat(step(first, RequestStepKind.REFUSED).detail()).isEqualTo("NOT_RUN: status 429");
+    assertThat(step(world.explained.get(1), RequestStepKind.FELL_BACK).detail())
+        .matches("other: waited 2\\d\\d ms");
   }
 
   @Test

@@ -10,6 +10,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
+import dev.berth.protocol.NotRunReason;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
@@ -20,6 +21,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Requests that a replica certainly did not run: they go to each other replica once. */
@@ -68,6 +70,17 @@ class NotRunTest {
     BackPressure failure = (BackPressure) response.cause();
     assertThat(failure.retryAfterSeconds()).isEqualTo(OptionalInt.of(1));
     assertThat(failure.statusCode()).isEqualTo(OptionalInt.of(503));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"7, 5, 5", "5, 7, 5", "7, -1, 1", "-1, 7, 1"})
+  void refusalCarriesTheRetryAfterThatEachUpstreamStated(int first, int second, int seconds) {
+    List<RoutingWorld.Replica> all = replicas(2);
+    Future<Response> response = call("/");
+    busy(all).notRun(new NotRunReason("status 429", first));
+    busy(all).notRun(new NotRunReason("status 429", second));
+    BackPressure failure = (BackPressure) response.cause();
+    assertThat(failure.retryAfterSeconds()).isEqualTo(OptionalInt.of(seconds));
   }
 
   @ParameterizedTest

@@ -450,6 +450,7 @@ final class LifecycleSimulation {
                 chances::nextDouble,
                 () -> TimeUnit.NANOSECONDS.toMillis(world.elapsedNanos()),
                 Controller.MIN_SILENCE_NANOS,
+                0,
                 settings -> Map.of()));
     controller = next;
     armedNanos = Long.MAX_VALUE;

@@ -30,7 +30,8 @@ class RelayHeadersTest {
             null,
             new UpstreamTarget.ExchangeTimeouts(0, 0, 0),
             1,
-            new AddressPolicy(false, Set.of(), Set.of()));
+            new AddressPolicy(false, Set.of(), Set.of()),
+            new UpstreamTarget.HttpChoice(UpstreamTarget.HttpVersions.HTTP_1, 0));
     return new UpstreamSettings(
         target, strip, prefix, pass, secret, 1, Set.of(), false, true, 0, 0, null);
   }
@@ -111,6 +112,12 @@ class RelayHeadersTest {
     String lower = name.toLowerCase(java.util.Locale.ROOT);
     assertThat(sent(from, Set.of(), Headers.empty())).noneMatch(line -> line.startsWith(lower));
     assertThat(sent(from, Set.of(lower), Headers.empty())).contains(lower + ": v");
+  }
+
+  @Test
+  void requestIdOfTheOperatorReplacesTheOneOfTheRequest() {
+    assertThat(sent(Headers.empty(), Set.of(), Headers.of("x-request-id", "fixed")))
+        .containsExactly("via: 1.1 berth-1", "x-request-id: fixed");
   }
 
   @Test

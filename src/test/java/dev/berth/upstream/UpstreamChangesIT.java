@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.fakes.CountingUpstream;
 import dev.berth.node.TestNode;
 import java.net.http.HttpResponse;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -99,6 +100,52 @@ class UpstreamChangesIT {
         assertThat(load.statuses).containsOnlyKeys(200);
       }
       rig.assertAtRest();
+    }
+  }
+
+  @Test
+  void newFallbackReceivesTheRefusalsOfTheOnlyUpstream() throws Exception {
+    try (CountingUpstream one = new CountingUpstream();
+        CountingUpstream two = new CountingUpstream();
+        UpstreamRig rig =
+            new UpstreamRig(
+                "",
+                deployment("models", "", upstream(one.url(), 3)),
+                deployment("other", "", upstream(two.url(), 2)))) {
+      rig.awaitOpen(5);
+      one.behave("status=429");
+      assertThat(rig.node.get("/models/x").statusCode()).isEqualTo(429);
+      rig.declare(
+          deployment("models", "fallback: [other]", upstream(one.url(), 3)),
+          deployment("other", "", upstream(two.url(), 2)));
+      TestNode.until(() -> rig.node.get("/models/x").statusCode() == 200, () -> "the fallback");
+      rig.declare(
+          deployment("models", "", upstream(one.url(), 3)),
+          deployment("other", "", upstream(two.url(), 2)));
+      TestNode.until(() -> rig.node.get("/models/x").statusCode() == 429, () -> "no fallback");
+    }
+  }
+
+  @Test
+  void changeKeepsThePauseOfARetryAfter() throws Exception {
+    try (CountingUpstream one = new CountingUpstream();
+        CountingUpstream two = new CountingUpstream();
+        UpstreamRig rig =
+            new UpstreamRig(
+                "", deployment("models", "", upstream(one.url(), 3), upstream(two.url(), 1)))) {
+      rig.awaitOpen(4);
+      one.behave("status=429&retry=4");
+      for (int i = 0; one.requests() == 0; i++) {
+        rig.node.get("/models/" + i);
+      }
+      rig.awaitOpen(1);
+      assertThat(rig.status()).contains("with Retry-After, until 20");
+      long begin = System.nanoTime();
+      rig.declare(deployment("models", "", upstream(one.url(), 5), upstream(two.url(), 2)));
+      TestNode.until(() -> rig.sum("max_ongoing_requests") > 1, () -> "the change");
+      TestNode.until(() -> rig.sum("max_ongoing_requests") > 2, () -> "the end of the pause");
+      assertThat(Duration.ofNanos(System.nanoTime() - begin)).isGreaterThan(Duration.ofSeconds(2));
+      rig.awaitOpen(7);
     }
   }
 

@@ -8,11 +8,18 @@ import dev.berth.fakes.CountingUpstream;
 import dev.berth.fakes.CountingUpstream.ReceivedRequest;
 import dev.berth.node.TestNode;
 import dev.berth.upstream.UpstreamRig.ClientSocket;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.json.JsonObject;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -21,6 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Requests that an instance relays to upstreams, and the slots that they hold. */
 @Timeout(60)
@@ -122,6 +130,76 @@ class UpstreamRelayIT {
     long second = System.nanoTime();
     assertThat(client.readUntil("0\r\n\r\n")).contains(" 2\n\n");
     assertThat(TimeUnit.NANOSECONDS.toMillis(second - first)).isGreaterThan(100);
+  }
+
+  /** Sends a request, and returns its interim responses, body and trailers. */
+  private List<String> exchange(HttpVersion version, String path) throws Exception {
+    List<String> seen = new CopyOnWriteArrayList<>();
+    Vertx vertx = Vertx.vertx();
+    HttpClientOptions options =
+        new HttpClientOptions().setProtocolVersion(version).setHttp2ClearTextUpgrade(false);
+    try {
+      vertx
+          .createHttpClient(options)
+          .request(HttpMethod.GET, rig.node.port(), "127.0.0.1", path)
+          .compose(
+              request ->
+                  request
+                      .earlyHintsHandler(hints -> seen.add("hint " + hints.get("link")))
+                      .send()
+                      .compose(
+                          response ->
+                              response
+                                  .body()
+                                  .onSuccess(
+                                      body -> {
+                                        seen.add("body " + body.length());
+                                        response
+                                            .trailers()
+                                            .forEach(
+                                                (name, value) -> seen.add(name + ": " + value));
+                                      })))
+          .await(20, TimeUnit.SECONDS);
+    } finally {
+      vertx.close().await(20, TimeUnit.SECONDS);
+    }
+    return seen;
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = HttpVersion.class,
+      names = {"HTTP_1_1", "HTTP_2"})
+  void trailersAndEarlyHintsPass(HttpVersion version) throws Exception {
+    start("");
+    assertThat(exchange(version, "/models/x?events=2&trailers&hints=1"))
+        .containsExactly("hint </a>", "body 60", "x-sum: 7");
+    assertThat(exchange(version, "/models/x?events=2&every=50&trailers&hints=10&wait=50"))
+        .hasSize(8 + 2)
+        .endsWith("hint </a>", "body 60", "x-sum: 7");
+    assertThat(exchange(version, "/models/x?size=9&hints=1"))
+        .containsExactly("hint </a>", "body 9");
+  }
+
+  @Test
+  void oldClientGetsNeitherTrailersNorHints() throws Exception {
+    start("");
+    ClientSocket client = rig.client();
+    client.send("GET /models/x?events=1&trailers&hints=1 HTTP/1.0\r\n\r\n");
+    assertThat(client.readUntil("<the end>"))
+        .startsWith("HTTP/1.0 200 ")
+        .endsWith(" 0\n\n<closed>");
+  }
+
+  @Test
+  void hintArrivesBeforeTheResponse() throws Exception {
+    start("");
+    ClientSocket client = rig.client().get("/models/x?hints=1&never");
+    assertThat(client.readUntil("\r\n\r\n"))
+        .startsWith("HTTP/1.1 103 Early Hints\r\n")
+        .contains("link: </a>")
+        .doesNotContain("x-berth-a");
+    client.close();
   }
 
   @ParameterizedTest
@@ -315,6 +393,36 @@ class UpstreamRelayIT {
   }
 
   @Test
+  void requestFallsBackAtTheHeadOfARefusalWhoseBodyDoesNotEnd() throws Exception {
+    one.behave("status=429&size=9&drip=2000&on");
+    rig =
+        new UpstreamRig(
+            "",
+            deployment("models", "fallback: [other], cancel_grace_s: 5", upstream(one.url(), 2)),
+            deployment("other", "", upstream(two.url(), 2)));
+    rig.awaitOpen(4);
+    long begin = System.nanoTime();
+    assertThat(rig.node.get("/models/x").statusCode()).isEqualTo(200);
+    assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin)).isLessThan(2_500);
+    assertThat(rig.sum("running")).as("the slot ends with the exchange").isEqualTo(1);
+  }
+
+  @Test
+  void misdirectedRequestGoesToAnotherUpstream() throws Exception {
+    one.behave("status=421");
+    rig =
+        new UpstreamRig(
+            "",
+            deployment(
+                "models", "", upstream(one.url(), 2, "not_run: []"), upstream(two.url(), 2)));
+    rig.awaitOpen(4);
+    for (int i = 0; i < 10; i++) {
+      assertThat(rig.node.get("/models/x").statusCode()).isEqualTo(200);
+    }
+    assertThat(one.requests()).isPositive();
+  }
+
+  @Test
   void bodyIsSentAgainAfterARefusal() throws Exception {
     one.behave("status=429");
     rig =
@@ -344,6 +452,75 @@ class UpstreamRelayIT {
     HttpResponse<String> answer = rig.node.get("/models/x");
     assertThat(answer.statusCode()).isEqualTo(503);
     assertThat(answer.headers().firstValue("retry-after")).isPresent();
+    assertThat(one.requests()).isEqualTo(1);
+    assertThat(two.requests()).isEqualTo(1);
+  }
+
+  @Test
+  void explanationNamesTheUpstreamsAndTheirRefusals() throws Exception {
+    one.behave("status=429");
+    rig =
+        new UpstreamRig(
+            "",
+            deployment("models", "fallback: [other]", upstream(one.url(), 2, "id: big")),
+            deployment("other", "", upstream(two.url(), 2)));
+    rig.awaitOpen(4);
+    rig.node.get("/models/x", "x-berth-explain", "1", "x-request-id", "mine");
+    String path = "/api/v1/requests/mine/explain";
+    TestNode.until(() -> rig.node.admin("GET", path, "").statusCode() == 200, () -> "explained");
+    String text = rig.node.admin("GET", path + "?format=text", "").body();
+    assertThat(text)
+        .contains("upstreams: ran at " + two.url(), one.url() + "#big", "NOT_RUN: status 429");
+    JsonObject json =
+        new JsonObject(rig.node.admin("GET", path + "?format=json", "").body())
+            .getJsonArray("explanations")
+            .getJsonObject(0);
+    assertThat(json.getString("upstream")).isEqualTo(two.url());
+    assertThat(json.getJsonArray("candidates").getJsonObject(0).getString("upstream"))
+        .isEqualTo(one.url() + "#big");
+    assertThat(json.getJsonArray("steps").encode()).contains("\"upstream\":\"" + two.url());
+  }
+
+  @Test
+  void idempotentRequestGoesToAnotherUpstreamAfterALostResponse() throws Exception {
+    one.behave("drop");
+    rig =
+        new UpstreamRig(
+            "",
+            deployment(
+                "models",
+                "idempotent: true",
+                upstream(one.url(), 2, "orphan_s: 0"),
+                upstream(two.url(), 2)));
+    rig.awaitOpen(4);
+    String body = "b".repeat(300_000);
+    for (int i = 0; i < 8; i++) {
+      ClientSocket client = rig.client();
+      client.send("POST /models/x?echo HTTP/1.1\r\nHost: t\r\nContent-Length: 300000\r\n\r\n");
+      client.send(body);
+      assertThat(client.readUntil("\r\n")).contains(" 200 ");
+    }
+    assertThat(one.requests()).isPositive();
+    assertThat(two.requests()).isEqualTo(8);
+    assertThat(two.received()).allSatisfy(each -> assertThat(each.body()).isEqualTo(body));
+  }
+
+  @Test
+  void idempotentRequestThatNoUpstreamAnswersIsUnknown() throws Exception {
+    one.behave("drop");
+    two.behave("drop");
+    rig =
+        new UpstreamRig(
+            "",
+            deployment(
+                "models",
+                "idempotent: true",
+                upstream(one.url(), 2, "orphan_s: 0"),
+                upstream(two.url(), 2, "orphan_s: 0")));
+    rig.awaitOpen(4);
+    HttpResponse<String> answer = rig.node.get("/models/x");
+    assertThat(answer.statusCode()).isEqualTo(502);
+    assertThat(answer.headers().firstValue("x-should-retry")).contains("false");
     assertThat(one.requests()).isEqualTo(1);
     assertThat(two.requests()).isEqualTo(1);
   }

@@ -2,8 +2,11 @@ package dev.berth.cluster.control;
 
 import dev.berth.cluster.link.LinkTls;
 import dev.berth.protocol.port.LoopExecutor;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.net.NetClient;
+import io.vertx.core.net.NetSocket;
 import java.net.ConnectException;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -34,6 +37,21 @@ public record ControlLoops(
     } else {
       later(task);
     }
+  }
+
+  /**
+   * Returns whether a host refuses a connection, which proves that no process listens on the port.
+   * A timeout proves nothing.
+   */
+  public Future<Boolean> isRefused(String host, int port) {
+    Promise<Boolean> result = links.promise();
+    later(
+        () ->
+            dialer
+                .connect(port, host)
+                .onSuccess(NetSocket::close)
+                .onComplete((socket, failed) -> result.complete(isRefusal(failed))));
+    return result.future();
   }
 
   /** Runs a task on the links' event loop, never on the caller's stack. */

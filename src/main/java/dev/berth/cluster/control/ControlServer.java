@@ -301,15 +301,9 @@ public final class ControlServer {
   }
 
   private void dial(ProbePort it) {
-    loops.later(
-        () ->
-            loops
-                .dialer()
-                .connect(it.port(), it.host())
-                .onSuccess(NetSocket::close)
-                .onComplete(
-                    (socket, failed) ->
-                        act(membership.onProbeResult(it.who(), ControlLoops.isRefusal(failed)))));
+    loops
+        .isRefused(it.host(), it.port())
+        .onSuccess(refused -> act(membership.onProbeResult(it.who(), refused)));
   }
 
   private void refuse(RefuseHello it) {

@@ -1,6 +1,7 @@
 package dev.berth.cluster.membership;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A numbered list of all nodes of the cluster. Later lists have higher numbers.
@@ -15,6 +16,14 @@ public record MemberList(long generation, long term, long count, List<Member> li
 
   public MemberList {
     list = List.copyOf(list);
+  }
+
+  /** Returns the member with a bus name; null when there is none. */
+  public @Nullable Member find(String busName) {
+    return list.stream()
+        .filter(each -> each.node().busName().equals(busName))
+        .findFirst()
+        .orElse(null);
   }
 
   /** Returns whether this list replaces the other. */

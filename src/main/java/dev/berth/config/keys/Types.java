@@ -239,7 +239,7 @@ public final class Types {
   }
 
   /**
-   * Returns a type of values parsed from a text; an integer in the file is parsed as text.
+   * Returns a type of values parsed from a text; a number in the file is parsed as text.
    *
    * @param parse returns null for an invalid text
    */
@@ -248,8 +248,8 @@ public final class Types {
     Function<Node, @Nullable T> read =
         node -> {
           String text = YamlScalars.string(node);
-          BigInteger number = text == null ? YamlScalars.integer(node) : null;
-          String given = number == null ? text : number.toString();
+          BigDecimal number = text == null ? YamlScalars.number(node) : null;
+          String given = number == null ? text : number.toPlainString();
           return given == null ? null : parse.apply(given);
         };
     return new ScalarType<>(expected, read, schema);

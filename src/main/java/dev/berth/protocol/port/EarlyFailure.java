@@ -9,4 +9,7 @@ public interface EarlyFailure {
    * stays occupied until the handler settles.
    */
   void breakOff(BerthException.Kind kind, String message);
+
+  /** Refuses the request as not run, as {@link #breakOff} fails it. */
+  void refuse(UpstreamNotRun failure);
 }

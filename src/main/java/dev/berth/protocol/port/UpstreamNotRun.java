@@ -1,5 +1,8 @@
 package dev.berth.protocol.port;
 
+import dev.berth.api.BerthException;
+import dev.berth.protocol.NotRunReason;
+import java.util.Objects;
 import java.util.OptionalInt;
 
 /**
@@ -20,6 +23,17 @@ public final class UpstreamNotRun extends RuntimeException {
   public UpstreamNotRun(String reason, long retryAfterMillis) {
     super(reason, null, true, false);
     this.retryAfterMillis = retryAfterMillis;
+  }
+
+  /** Returns the reason as the router receives it. */
+  public NotRunReason reason() {
+    return new NotRunReason(
+        Objects.requireNonNullElse(getMessage(), ""), retryAfterSeconds().orElse(-1));
+  }
+
+  /** Returns the failure of a request whose body cannot be sent again. */
+  public BerthException asBackPressure() {
+    return new BerthException.BackPressure(getMessage(), retryAfterSeconds());
   }
 
   /** Returns the delay before a retry in seconds, rounded up; empty when unknown. */

@@ -3,6 +3,7 @@ package dev.berth.protocol.wire;
 import static java.lang.invoke.MethodType.methodType;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
@@ -44,6 +45,7 @@ final class RecordCodec {
           Map.entry(double.class, "float64"),
           Map.entry(String.class, "string"),
           Map.entry(Buffer.class, "bytes"),
+          Map.entry(Headers.class, "headers"),
           Map.entry(Request.class, "request"),
           Map.entry(Response.class, "response"),
           Map.entry(Admission.class, "admission"),

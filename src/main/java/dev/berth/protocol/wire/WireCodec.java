@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WireCodec {
   /** Version of the form, for writing and reading. */
-  public static final int VERSION = 17;
+  public static final int VERSION = 18;
 
   /** Maximum size of an inline body or stream frame, in bytes. */
   public static final int MAX_BODY_BYTES = 64 * 1024;
@@ -168,7 +168,9 @@ public final class WireCodec {
     }
     WireReader reader = new WireReader(in, fields, fields + length, ageMicros);
     try {
-      return FORMS.get(TYPES.get(type - 1)).read(reader);
+      BusMessage message = FORMS.get(TYPES.get(type - 1)).read(reader);
+      reader.checkBody();
+      return message;
     } catch (IllegalArgumentException invalid) {
       // Records and headers validate themselves: an empty name, a line break in a header.
       throw new WireFormatException("type " + type + ": invalid field", invalid);

@@ -29,6 +29,7 @@ final class WireReader {
   private int position;
   private int end; // of the current record
   private final int last; // of the message
+  private int body; // position of the large body
   private final long ageMicros;
   private @Nullable DeploymentId deployment;
 
@@ -44,6 +45,14 @@ final class WireReader {
     this.position = position;
     this.end = end;
     this.last = end;
+    this.body = end;
+  }
+
+  /** Refuses a message whose large body overlaps its other fields. */
+  void checkBody() {
+    if (position > body) {
+      throw new WireFormatException("body: in front of the last field (expected: behind all)");
+    }
   }
 
   int remaining() {
@@ -129,7 +138,8 @@ final class WireReader {
     }
     int length = (int) said;
     if (large) {
-      return in.slice(last - length, last);
+      body = last - length;
+      return in.slice(body, last);
     }
     Buffer data = in.getBuffer(position, position + length);
     position += length;

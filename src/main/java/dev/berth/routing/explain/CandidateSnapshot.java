@@ -7,7 +7,9 @@ import dev.berth.routing.slots.RoutedReplica;
 import dev.berth.view.RequestExplanation;
 import dev.berth.view.RequestExplanation.Candidate;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -16,9 +18,14 @@ import org.jspecify.annotations.Nullable;
  * The replicas of a deployment as an explained request found them.
  *
  * @param all number of replicas, including unlisted ones
+ * @param upstreams keys of the upstreams of the listed replicas, by replica id
  */
 public record CandidateSnapshot(
-    RoutingSnapshot.SnapshotVersion snapshot, String policy, List<Candidate> candidates, int all) {
+    RoutingSnapshot.SnapshotVersion snapshot,
+    String policy,
+    List<Candidate> candidates,
+    int all,
+    Map<String, String> upstreams) {
 
   private static final ReplicaRanker.Tier[] TIERS = ReplicaRanker.Tier.values(); // nearest first
 
@@ -34,23 +41,25 @@ public record CandidateSnapshot(
     int ranked = ranking == null ? 0 : ranking.size();
     int kept = Math.min(all, RequestExplanation.MAX_CANDIDATES);
     List<Candidate> candidates = new ArrayList<>(kept);
+    Map<String, String> upstreams = new LinkedHashMap<>();
     boolean[] listed = new boolean[all];
     for (int at = 0; candidates.size() < kept; at++) { // ranked ones, then all
       int index = at < ranked ? ranking.get(at) : at - ranked;
       if (!listed[index]) {
         listed[index] = true;
+        RequestRecorder.putUpstream(set.eligible[index], upstreams);
         candidates.add(candidate(set, loop, index, at < ranked ? at : -1));
       }
     }
     String name = set.ranker.name();
     String policy =
         key == ReplicaRanker.Asker.NO_KEY ? name : name + ", key " + Long.toHexString(key);
-    return new CandidateSnapshot(set.version, policy, candidates, all);
+    return new CandidateSnapshot(set.version, policy, candidates, all, upstreams);
   }
 
   /** Returns only the snapshot and the ranker, for a request that looked at no replicas. */
   CandidateSnapshot withoutThem() {
-    return new CandidateSnapshot(snapshot, policy, List.of(), 0);
+    return new CandidateSnapshot(snapshot, policy, List.of(), 0, Map.of());
   }
 
   private static Candidate candidate(ReplicaSet set, int loop, int index, int rank) {

@@ -7,6 +7,7 @@ import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.Refusal;
+import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.port.ExplainedParent;
 import dev.berth.routing.slots.ReplicaSet;
@@ -16,8 +17,10 @@ import dev.berth.view.RequestExplanation.RequestStep;
 import dev.berth.view.RequestExplanation.RequestStep.RequestStepKind;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -42,6 +45,7 @@ public final class RequestRecorder {
   private final long arrivedNanos;
   private final PhaseClock phases;
   private final List<RequestStep> steps = new ArrayList<>();
+  private final Map<String, String> upstreams = new LinkedHashMap<>(); // keys by replica id
   private int stepsInAll;
   private @Nullable CandidateSnapshot seen;
   private boolean queued;
@@ -202,31 +206,26 @@ public final class RequestRecorder {
   }
 
   public void recordRefusal(@Nullable RoutedReplica by, Refusal reason) {
-    ranOn = "";
-    step(
-        phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now()),
-        RequestStepKind.REFUSED,
-        by,
-        reason.name());
+    recordNoAnswer(RequestStepKind.REFUSED, by, reason.name());
   }
 
-  /**
-   * Records that the request leaves its deployment for a fallback.
-   *
-   * @param refused whether a replica refused to run it; else all are closed
-   */
-  public void recordFallback(DeploymentId to, boolean refused) {
+  /** Records that a replica has no response, and why; the request goes on. */
+  public void recordNoAnswer(RequestStepKind kind, @Nullable RoutedReplica by, String detail) {
+    ranOn = "";
+    step(phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now()), kind, by, detail);
+  }
+
+  /** Records that the request leaves its deployment for a fallback. */
+  public void recordFallback(DeploymentId to, String reason) {
     step(
         phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now()),
         RequestStepKind.FELL_BACK,
         null,
-        to.name() + (refused ? ": no replica ran it" : ": all replicas are closed"));
+        to.name() + ": " + reason);
   }
 
   public void recordLoss(@Nullable RoutedReplica replica) {
-    ranOn = "";
-    step(
-        phases.enter(PhaseClock.RequestPhase.ROUTE, loop.now()), RequestStepKind.LOST, replica, "");
+    recordNoAnswer(RequestStepKind.LOST, replica, "");
   }
 
   /**
@@ -335,6 +334,9 @@ public final class RequestRecorder {
       return;
     }
     stepsInAll++;
+    if (replica != null) {
+      putUpstream(replica, upstreams);
+    }
     if (steps.size() == RequestExplanation.MAX_STEPS) {
       return;
     }
@@ -351,10 +353,19 @@ public final class RequestRecorder {
                 detail));
   }
 
+  /** Adds the upstream of a replica that represents one. */
+  static void putUpstream(RoutedReplica replica, Map<String, String> into) {
+    String key = replica.info.metadata().get(ReplicaInfo.UPSTREAM);
+    if (key != null) {
+      into.put(replica.info.replicaId(), key);
+    }
+  }
+
   private RequestExplanation explanation(int status) {
     steps.sort(Comparator.comparingLong(RequestStep::atNanos)); // replica steps arrive late
     RequestExplanation.RequestPhaseTimes spent = phases.spent();
     CandidateSnapshot known = seen == null ? unranked.get().withoutThem() : seen;
+    upstreams.putAll(known.upstreams());
     return new RequestExplanation(
         requestId,
         parent,
@@ -372,6 +383,7 @@ public final class RequestRecorder {
         steps,
         stepsInAll,
         ranOn,
+        upstreams,
         failure,
         spent);
   }

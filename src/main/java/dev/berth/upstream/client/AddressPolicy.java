@@ -28,6 +28,7 @@ public record AddressPolicy(
           "a9fe", "link-local", // with 169.254.169.254
           "646464c8", "a metadata address", // 100.100.100.200
           "a83f8110", "a metadata address", // 168.63.129.16
+          "c00000c0", "a metadata address", // 192.0.0.192
           "e", "multicast",
           "ffffffff", "multicast");
 
@@ -35,6 +36,8 @@ public record AddressPolicy(
       Map.of(
           "0".repeat(32),
           "unspecified",
+          "fd2000ce000000000000000000000254",
+          "a metadata address",
           "fe8",
           "link-local",
           "fe9",

@@ -9,14 +9,17 @@ import io.netty.channel.ChannelOption;
 import io.netty.util.concurrent.Future;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.spi.transport.Transport;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.util.Iterator;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Opens connections. Each connect resolves the name, and uses the first address that the policy
- * permits. Confined to the event loop.
+ * Opens connections. Each connect resolves the name, and tries the addresses that the policy
+ * permits in order, until one accepts or the connect timeout passes. Confined to the event loop.
  */
 final class ConnectionOpener {
 
@@ -38,13 +41,13 @@ final class ConnectionOpener {
   }
 
   /** Opens a connection, unless it closes before. */
-  void open(UpstreamConnection connection) {
+  void open(ClientConnection connection) {
     UpstreamTarget target = connection.target;
     String path = target.socketPath();
     if (path != null) {
       io.vertx.core.net.SocketAddress unix =
           io.vertx.core.net.SocketAddress.domainSocketAddress(path);
-      connect(connection, transport.convert(unix));
+      connect(connection, transport.convert(unix), reason -> fail(connection, reason));
       return;
     }
     names
@@ -52,27 +55,42 @@ final class ConnectionOpener {
         .addListener(
             (Future<List<InetSocketAddress>> found) -> {
               if (found.isSuccess()) {
-                connectPermitted(connection, found.getNow());
+                connectPermitted(connection, found.getNow().iterator(), null);
               } else {
                 fail(connection, "name: not resolved: " + found.cause().getMessage());
               }
             });
   }
 
-  private void connectPermitted(UpstreamConnection connection, List<InetSocketAddress> found) {
+  /**
+   * Connects to the next permitted address, and to the one after it if that fails.
+   *
+   * @param problem of the addresses before; null for none
+   */
+  private void connectPermitted(
+      ClientConnection connection,
+      Iterator<InetSocketAddress> addresses,
+      @Nullable String problem) {
     UpstreamTarget target = connection.target;
-    String refusal = "name: no address";
-    for (InetSocketAddress each : found) {
-      refusal = target.addresses().refusal(each.getAddress(), target.port());
+    String first = problem;
+    while (addresses.hasNext() && !connection.isClosed()) {
+      InetAddress next = addresses.next().getAddress();
+      String refusal = target.addresses().refusal(next, target.port());
       if (refusal == null) {
-        connect(connection, new InetSocketAddress(each.getAddress(), target.port()));
+        String before = first;
+        connect(
+            connection,
+            new InetSocketAddress(next, target.port()),
+            reason -> connectPermitted(connection, addresses, before == null ? reason : before));
         return;
       }
+      first = first == null ? refusal : first;
     }
-    fail(connection, refusal);
+    fail(connection, first == null ? "name: no address" : first);
   }
 
-  private void connect(UpstreamConnection connection, SocketAddress address) {
+  private void connect(
+      ClientConnection connection, SocketAddress address, Consumer<String> onFailed) {
     if (connection.isClosed()) {
       return;
     }
@@ -93,12 +111,12 @@ final class ConnectionOpener {
         .addListener(
             done -> {
               if (!done.isSuccess()) {
-                fail(connection, "connect: " + done.cause().getMessage());
+                onFailed.accept("connect: " + done.cause().getMessage());
               }
             });
   }
 
-  private ChannelHandler handlers(UpstreamConnection connection) {
+  private ChannelHandler handlers(ClientConnection connection) {
     return new ChannelInitializer<Channel>() {
       @Override
       protected void initChannel(Channel channel) {
@@ -111,7 +129,7 @@ final class ConnectionOpener {
     };
   }
 
-  private void fail(UpstreamConnection connection, @Nullable String reason) {
+  private void fail(ClientConnection connection, @Nullable String reason) {
     loop.dispatch(here -> connection.fail(reason));
   }
 }

@@ -9,11 +9,19 @@ import io.vertx.core.buffer.Buffer;
  */
 public interface ExchangeListener {
 
-  /** Handles the head of the response. Informational responses (1xx) are not reported. */
+  /** Handles the head of the response. */
   void onHead(int status, Headers headers);
 
   /** Handles a part of the response's body, which the listener owns. */
   void onPiece(Buffer piece);
+
+  /**
+   * Handles an informational response before the head, except 100, or trailers before {@link
+   * #onEnd}.
+   *
+   * @param status 102 to 199; 0 for trailers
+   */
+  default void onFields(int status, Headers fields) {}
 
   /** Notifies the listener that the response was read to its end: the upstream is free. */
   void onEnd();

@@ -18,6 +18,27 @@ final class MessageFields {
 
   private MessageFields() {}
 
+  /** Returns the index of the first illegal character, -1 for none. */
+  static int illegalAt(String text, boolean[] legal) {
+    for (int at = 0; at < text.length(); at++) {
+      if (text.charAt(at) > 255 || !legal[text.charAt(at)]) {
+        return at;
+      }
+    }
+    return -1;
+  }
+
+  /** Refuses a text with an illegal character, which may be a secret. */
+  static void check(String text, boolean[] legal, String part) {
+    int at = illegalAt(text, legal);
+    if (at >= 0 || (text.isEmpty() && legal == TOKEN)) {
+      throw new IllegalArgumentException(
+          at < 0
+              ? part + ": empty (expected: a token)"
+              : "%s: character 0x%02x (expected: none)".formatted(part, (int) text.charAt(at)));
+    }
+  }
+
   /** Returns whether a comma-separated list contains an element. */
   static boolean isListed(String list, String element) {
     return Arrays.stream(list.split(",")).anyMatch(each -> each.strip().equalsIgnoreCase(element));

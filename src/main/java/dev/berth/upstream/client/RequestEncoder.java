@@ -20,8 +20,8 @@ final class RequestEncoder implements BiConsumer<String, String> {
   private static final byte[] SPACE = {' '};
   private static final byte[] COLON = {':', ' '};
   private static final byte[] CRLF = {'\r', '\n'};
-  private static final boolean[] VISIBLE = new boolean[256]; // of a target
-  private static final boolean[] TEXT = new boolean[256]; // of a field value
+  static final boolean[] VISIBLE = new boolean[256]; // of a target
+  static final boolean[] TEXT = new boolean[256]; // of a field value
 
   static {
     Arrays.fill(VISIBLE, '!', '~' + 1, true);
@@ -58,10 +58,7 @@ final class RequestEncoder implements BiConsumer<String, String> {
     add(method, MessageFields.TOKEN, "method");
     add(SPACE);
     add(target, VISIBLE, "target");
-    boolean origin = target.startsWith("/") || (target.equals("*") && method.equals("OPTIONS"));
-    if (!origin || method.isEmpty() || method.equals("CONNECT")) {
-      throw new IllegalArgumentException("request line: malformed (expected: origin-form)");
-    }
+    checkOrigin(method, target);
     add(afterTarget);
     request.headers().forEach(this);
     long body = whole == null ? request.bodyLength() : whole.length();
@@ -81,8 +78,15 @@ final class RequestEncoder implements BiConsumer<String, String> {
     return out;
   }
 
+  static void checkOrigin(String method, String target) {
+    boolean origin = target.startsWith("/") || (target.equals("*") && method.equals("OPTIONS"));
+    if (!origin || method.isEmpty() || method.equals("CONNECT")) {
+      throw new IllegalArgumentException("request line: malformed (expected: origin-form)");
+    }
+  }
+
   /** Returns whether a request without a body states its length, 0 (RFC 9110, 8.6). */
-  private static boolean expectsBody(String method) {
+  static boolean expectsBody(String method) {
     return method.equals("POST") || method.equals("PUT") || method.equals("PATCH");
   }
 

@@ -38,6 +38,9 @@ final class ResponseParser {
   interface ResponseSink {
     void onHead(int status, Headers headers);
 
+    /** Handles an informational response without 100 and 101, or trailers with status 0. */
+    void onFields(int status, Headers fields);
+
     /** Handles all parts of the body within one read, as one. */
     void onPiece(Buffer piece);
   }
@@ -68,6 +71,7 @@ final class ResponseParser {
   private long length; // of the body
   private long left; // of the body or the chunk
   private @Nullable ByteBuf piece; // of this read
+  private @Nullable Headers trailers; // of this read
   private boolean reusable;
   private int keepAliveSeconds;
 
@@ -117,6 +121,11 @@ final class ResponseParser {
       if (whole != null) {
         piece = null;
         sink.onPiece(BufferInternal.buffer(whole));
+      }
+      Headers last = trailers;
+      if (last != null) {
+        trailers = null;
+        sink.onFields(0, last);
       }
     }
   }
@@ -193,11 +202,12 @@ final class ResponseParser {
         }
         phase = ParsePhase.SIZE;
       }
-      default -> { // trailers are dropped
-        if (end == 0) {
-          phase = ParsePhase.DONE;
+      default -> {
+        if (end != 0) {
+          addField(end);
         } else {
-          checkValue(nameEnd(end) + 1, end);
+          phase = ParsePhase.DONE;
+          trailers = pairCount == 0 ? null : fields();
         }
       }
     }
@@ -224,12 +234,16 @@ final class ResponseParser {
   }
 
   private void onField(int end) {
+    addField(end);
+    onFraming(pairs[pairCount - 2], pairs[pairCount - 1]);
+  }
+
+  private void addField(int end) {
     int colon = nameEnd(end);
     int from = colon + 1 < end && line[colon + 1] == ' ' ? colon + 2 : colon + 1;
     checkValue(from, end);
     String name = text(0, colon);
     String value = text(from, end).strip(); // without control characters: of blanks and tabs
-    onFraming(name, value);
     if (pairCount == pairs.length) {
       pairs = Arrays.copyOf(pairs, 2 * pairCount);
     }
@@ -293,7 +307,7 @@ final class ResponseParser {
     }
   }
 
-  private static long lengthOf(String value) {
+  static long lengthOf(String value) {
     long length = value.isEmpty() || value.length() > MAX_LENGTH_DIGITS ? NO_LENGTH : 0;
     for (int i = 0; i < value.length() && length >= 0; i++) {
       int digit = value.charAt(i) - '0';
@@ -314,6 +328,9 @@ final class ResponseParser {
     }
     if (status < 200) {
       phase = ParsePhase.STATUS;
+      if (status > 101) {
+        sink.onFields(status, fields());
+      }
       return;
     }
     if (bodiless || status == 204 || status == 304 || length == 0) {
@@ -328,7 +345,12 @@ final class ResponseParser {
       reusable = false;
     }
     headBytes = 0;
-    sink.onHead(status, Headers.of(Arrays.copyOf(pairs, pairCount)));
+    sink.onHead(status, fields());
+    pairCount = 0; // of trailers
+  }
+
+  private Headers fields() {
+    return Headers.of(Arrays.copyOf(pairs, pairCount));
   }
 
   // --- chunks ---

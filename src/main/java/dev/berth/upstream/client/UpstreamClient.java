@@ -2,6 +2,7 @@ package dev.berth.upstream.client;
 
 import dev.berth.api.Headers;
 import dev.berth.upstream.client.ConnectionOpener.NameLookup;
+import dev.berth.upstream.client.UpstreamTarget.HttpVersions;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.util.concurrent.ScheduledFuture;
@@ -28,6 +29,7 @@ public final class UpstreamClient {
   private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
   static final String CLOSED = "client: closed";
+  private static final String ALL_IN_USE = "client: all connections in use";
   private static final String LEASE_ENDED = "the node's lease has ended";
 
   /** Memory of requests and of the socket's reads; Vert.x's pool, for all sockets of the loop. */
@@ -38,9 +40,13 @@ public final class UpstreamClient {
   private final long origin;
   private final ConnectionOpener opener;
   private final BooleanSupplier leaseEnded;
-  private final Set<UpstreamConnection> connections = new HashSet<>();
-  private final ArrayDeque<UpstreamConnection> idle = new ArrayDeque<>(); // last in, first out
-  private int probes; // of the connections
+  private final Set<ClientConnection> connections = new HashSet<>();
+  private final ArrayDeque<ClientConnection> available = new ArrayDeque<>(); // last in, first out
+  private int exchanges; // without probes
+
+  /** Maximum of exchanges that wait for one opening connection: the peer's last known limit. */
+  int streamLimit = Integer.MAX_VALUE;
+
   private UpstreamTarget target;
   private RequestEncoder encoder;
   private long armedNanos = UpstreamExchange.NONE; // time of the next sweep
@@ -80,26 +86,46 @@ public final class UpstreamClient {
   public UpstreamExchange send(
       UpstreamRequest head, @Nullable Buffer whole, ExchangeListener listener) {
     assert loop.inThread();
-    ByteBuf bytes = encoder.request(memory, head, whole);
-    UpstreamConnection reused = leaseEnded.getAsBoolean() ? null : idle.pollLast();
-    while (reused != null && !reused.isUsable()) {
-      reused.close();
-      reused = idle.pollLast();
+    boolean refused = closed || exchanges >= target.maxConnections() || leaseEnded.getAsBoolean();
+    ClientConnection connection = refused ? openNone() : take(false);
+    try {
+      UpstreamExchange made = connection.start(head, whole, listener);
+      exchanges += refused ? 0 : 1;
+      return made;
+    } finally {
+      offer(connection);
     }
-    UpstreamConnection connection = reused == null ? open(false) : reused;
-    return connection.start(head, bytes, whole != null, listener);
+  }
+
+  /** Returns a connection with room, which the caller offers again; opens one without any. */
+  private ClientConnection take(boolean probe) {
+    ClientConnection last = probe ? null : available.pollLast();
+    while (last != null && !last.hasRoom()) {
+      if (last.isEmpty()) {
+        last.retire();
+      }
+      last = available.pollLast();
+    }
+    return last == null ? open(probe) : last;
+  }
+
+  private void offer(ClientConnection connection) {
+    if (connection.hasRoom() && !connection.probe) {
+      available.addLast(connection);
+    }
   }
 
   /** Opens a connection, in a later event: the lookup may know the address already. */
-  private UpstreamConnection open(boolean probe) {
-    boolean full = !probe && connections.size() - idle.size() - probes >= target.maxConnections();
-    UpstreamConnection made = new UpstreamConnection(this, loop, target, probe || full);
+  private ClientConnection open(boolean probe) {
+    ClientConnection made =
+        target.http().versions() == HttpVersions.HTTP_1
+            ? new UpstreamConnection(this, loop, target, probe)
+            : new StreamLink(this, loop, target, probe);
     connections.add(made);
-    probes += made.probe ? 1 : 0;
     loop.runOnContext(
         here -> {
-          if (closed || full) {
-            made.fail(closed ? CLOSED : "client: all connections in use");
+          if (closed || made.isEmpty()) { // the head of the only request is illegal
+            made.fail(CLOSED);
           } else if (!made.isClosed()) {
             opener.open(made);
           }
@@ -107,12 +133,41 @@ public final class UpstreamClient {
     return made;
   }
 
+  /** Returns a connection that never opens and fails in a later event. */
+  private ClientConnection openNone() {
+    ClientConnection made = new UpstreamConnection(this, loop, target, true);
+    String reason = closed ? CLOSED : refusal();
+    loop.runOnContext(here -> made.fail(reason == null ? ALL_IN_USE : reason));
+    return made;
+  }
+
+  /** Moves an exchange that waits to another connection. */
+  void move(StreamCarrier waiting, boolean probe) {
+    ClientConnection connection = take(probe);
+    connection.adopt(waiting);
+    offer(connection);
+  }
+
+  /** Returns a connection of HTTP/1.1 in the place of another one, whose channel is open. */
+  UpstreamConnection replace(StreamLink former) {
+    UpstreamConnection made = new UpstreamConnection(this, loop, former.target, former.probe);
+    former.surrender();
+    connections.add(made);
+    return made;
+  }
+
+  /** Encodes a request of HTTP/1.1; the caller releases it. */
+  ByteBuf encode(UpstreamRequest head, @Nullable Buffer whole) {
+    return encoder.request(memory, head, whole);
+  }
+
   /** Sets the target of later exchanges. Idle connections of another target close. */
   public void retarget(UpstreamTarget next) {
     if (!next.equals(target)) {
       target = next;
       encoder = new RequestEncoder(next.authority());
-      List.copyOf(idle).forEach(UpstreamConnection::close);
+      streamLimit = Integer.MAX_VALUE;
+      List.copyOf(available).forEach(ClientConnection::retire);
     }
   }
 
@@ -124,10 +179,9 @@ public final class UpstreamClient {
    */
   public void probe(@Nullable String path, long timeoutNanos, Consumer<@Nullable String> done) {
     UpstreamRequest request =
-        new UpstreamRequest("GET", path == null ? "/" : path, Headers.empty(), 0);
-    ByteBuf bytes = path == null ? null : encoder.request(memory, request, Buffer.buffer());
+        path == null ? null : new UpstreamRequest("GET", path, Headers.empty(), 0);
     ProbeListener listener = new ProbeListener(done);
-    UpstreamExchange exchange = open(true).start(request, bytes, true, listener);
+    UpstreamExchange exchange = open(true).start(request, Buffer.buffer(), listener);
     listener.exchange = exchange;
     exchange.limit(now() + timeoutNanos);
     arm(now() + timeoutNanos);
@@ -136,7 +190,7 @@ public final class UpstreamClient {
   /** Closes idle connections, and each other one after its exchange. */
   public void end() {
     ended = true;
-    List.copyOf(idle).forEach(UpstreamConnection::close);
+    List.copyOf(available).forEach(ClientConnection::retire);
   }
 
   /** Resets all connections: their exchanges are cancelled without a confirmation. Thread-safe. */
@@ -146,31 +200,45 @@ public final class UpstreamClient {
             loop.runOnContext(
                 here -> {
                   closed = true;
-                  List.copyOf(connections).forEach(UpstreamConnection::resetNow);
+                  List.copyOf(connections).forEach(ClientConnection::resetNow);
                   done.complete();
                 }));
   }
 
   // --- connections ---
 
+  /** Returns the number of exchanges that have not ended, without probes. */
+  int ongoing() {
+    return exchanges;
+  }
+
   /** Returns why an open connection gets no request; null if it does. */
   @Nullable String refusal() {
     return leaseEnded.getAsBoolean() ? LEASE_ENDED : null;
   }
 
-  void onIdle(UpstreamConnection connection) {
+  /** Handles an exchange's end that left room for another one; returns whether one may follow. */
+  boolean onRoom(ClientConnection connection) {
     boolean current = connection.target == target || connection.target.equals(target);
-    if (current && !connection.probe && !ended) {
-      idle.addLast(connection);
-    } else {
-      connection.close();
+    if (!current || connection.probe || ended) {
+      connection.retire();
+      return false;
     }
+    available.addLast(connection);
+    return true;
   }
 
-  void onClosed(UpstreamConnection connection) {
+  void onFull(ClientConnection connection) {
+    available.remove(connection);
+  }
+
+  void onClosed(ClientConnection connection) {
     connections.remove(connection);
-    idle.remove(connection);
-    probes -= connection.probe ? 1 : 0;
+    available.remove(connection);
+  }
+
+  void onOver(ClientConnection connection) {
+    exchanges -= connection.probe ? 0 : 1;
   }
 
   // --- deadlines ---
@@ -202,7 +270,7 @@ public final class UpstreamClient {
   /** Ends what has passed its deadline. Returns the next deadline. */
   private long endPassed(long now) {
     long next = UpstreamExchange.NONE;
-    for (UpstreamConnection each : List.copyOf(connections)) {
+    for (ClientConnection each : List.copyOf(connections)) {
       if (!each.isClosed() && each.deadline() <= now) {
         each.onDeadline();
       }

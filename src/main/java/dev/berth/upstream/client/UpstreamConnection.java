@@ -2,28 +2,20 @@ package dev.berth.upstream.client;
 
 import dev.berth.api.Headers;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.ChannelOption;
-import io.netty.channel.socket.DuplexChannel;
-import io.netty.handler.ssl.SslCloseCompletionEvent;
-import io.netty.handler.ssl.SslHandler;
-import io.netty.handler.ssl.SslHandshakeCompletionEvent;
+import io.netty.util.ReferenceCountUtil;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
-import java.io.IOException;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection of a client, which has at most one exchange. Confined to the event loop.
+ * A connection of HTTP/1.1, which has at most one exchange. Confined to the event loop.
  *
  * <pre>
  *   OPENING --connected, TLS established--> BUSY --response ended, reusable--> IDLE --send--> BUSY
@@ -32,107 +24,105 @@ import org.jspecify.annotations.Nullable;
  *   IDLE --1.5 s, the server's Keep-Alive - 1 s, or bytes--> closed
  * </pre>
  */
-final class UpstreamConnection extends ChannelInboundHandlerAdapter
-    implements ResponseParser.ResponseSink {
-  /** Maximum time without an exchange. Longer, and the server's own close could meet a request. */
-  private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(1500);
-
-  final UpstreamTarget target;
-  final boolean probe; // or refused: outside the limit of connections
-  private final UpstreamClient client;
-  private final ContextInternal loop;
+final class UpstreamConnection extends ClientConnection
+    implements ExchangeCarrier, ResponseParser.ResponseSink {
   private final ResponseParser parser = new ResponseParser(this);
   private final Handler<UpstreamExchange> ending = this::endExchange;
-  private @Nullable ChannelHandlerContext channel; // null until the name is resolved
   private @Nullable UpstreamExchange exchange;
-  private boolean open;
-  private boolean closed;
   private boolean excess; // bytes after a response
   private boolean unreadable; // the response of a cancelled exchange is malformed
-  private boolean closeNotified; // TLS alert of an orderly end
-  private @Nullable Throwable fault;
+  private @Nullable ByteBuf waiting; // for the channel
   private int unwritten; // writes that the socket has not accepted
   private long sinceNanos; // last progress
   private long idleNanos; // maximum time in IDLE
 
   UpstreamConnection(
       UpstreamClient client, ContextInternal loop, UpstreamTarget target, boolean probe) {
-    this.client = client;
-    this.loop = loop;
-    this.target = target;
-    this.probe = probe;
+    super(client, loop, target, probe);
+  }
+
+  @Override
+  UpstreamExchange start(
+      @Nullable UpstreamRequest request, @Nullable Buffer whole, ExchangeListener listener) {
+    ByteBuf bytes = request == null ? null : client.encode(request, whole);
+    boolean streamed = request != null && whole == null;
+    long length = streamed ? request.bodyLength() : 0;
+    return begin(new UpstreamExchange(loop, this, listener, length, !streamed), request, bytes);
   }
 
   /**
-   * Starts an exchange.
+   * Gives the head and a whole body to the channel, as soon as it is open.
    *
-   * @param bytes head and whole body; null for a mere connect
+   * @param bytes null for a mere connect
    */
-  UpstreamExchange start(
-      UpstreamRequest request, @Nullable ByteBuf bytes, boolean whole, ExchangeListener listener) {
-    UpstreamExchange begun =
-        new UpstreamExchange(loop, this, listener, whole ? 0 : request.bodyLength(), whole);
+  private UpstreamExchange begin(
+      UpstreamExchange begun, @Nullable UpstreamRequest request, @Nullable ByteBuf bytes) {
     exchange = begun;
-    if (bytes != null) {
+    if (request != null && bytes != null) {
       parser.begin(request.method().equals("HEAD"));
-      begun.give(bytes);
+      if (isUsable()) {
+        write(bytes);
+      } else {
+        waiting = bytes;
+      }
     }
     touch();
     return begun;
   }
 
-  // --- opening ---
-
   @Override
-  public void handlerAdded(ChannelHandlerContext added) {
-    channel = added;
-  }
-
-  @Override
-  public void channelActive(ChannelHandlerContext from) {
-    if (target.tls() == null) {
-      loop.dispatch(here -> onOpen());
+  void adopt(StreamCarrier moved) {
+    UpstreamRequest request = moved.request;
+    ByteBuf bytes = request == null ? null : client.encode(request, moved.whole);
+    moved.exchange.moveTo(this);
+    begin(moved.exchange, request, bytes);
+    if (open) {
+      moved.exchange.onOpen();
     }
   }
 
+  // --- opening ---
+
+  @Override
+  void onConnected(@Nullable String protocol) {
+    onOpen();
+  }
+
   /** Handles the complete connection, after the TLS handshake. */
-  private void onOpen() {
+  void onOpen() {
     String refusal = client.refusal();
     if (refusal != null) {
       fail(refusal);
       return;
     }
     open = true;
-    UpstreamExchange waiting = exchange;
-    if (waiting != null) {
-      waiting.onOpen();
+    ByteBuf bytes = waiting;
+    waiting = null;
+    if (bytes != null) {
+      write(bytes);
+    }
+    UpstreamExchange opened = exchange;
+    if (opened != null) {
+      opened.onOpen();
       if (parser.isDone()) { // a probe that merely connects
-        endExchange(waiting);
+        endExchange(opened);
       }
     }
     touch();
   }
 
-  @Override
-  public void userEventTriggered(ChannelHandlerContext from, Object event) {
-    if (event instanceof SslHandshakeCompletionEvent done && done.isSuccess()) {
-      loop.dispatch(here -> onOpen());
-    } else if (event instanceof SslHandshakeCompletionEvent failed) {
-      loop.dispatch(here -> fail("TLS: " + failed.cause().getMessage()));
-    } else if (event instanceof SslCloseCompletionEvent end && end.isSuccess()) {
-      closeNotified = true;
-      loop.dispatch(here -> onInputEnd());
-    }
-  }
-
   // --- writing ---
 
-  ByteBufAllocator memory() {
-    return client.memory;
+  @Override
+  public Future<Void> write(@Nullable Buffer piece, boolean chunked) {
+    if (piece != null) {
+      return write(RequestEncoder.piece(client.memory, piece, chunked));
+    }
+    return chunked ? write(RequestEncoder.lastChunk(client.memory)) : loop.succeededFuture();
   }
 
   /** Writes bytes to the open channel. */
-  Future<Void> write(ByteBuf bytes) {
+  private Future<Void> write(ByteBuf bytes) {
     ChannelFuture given = Objects.requireNonNull(channel).writeAndFlush(bytes);
     if (given.isSuccess()) {
       return loop.succeededFuture();
@@ -153,22 +143,24 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     return accepted.future();
   }
 
-  boolean hasUnwritten() {
+  @Override
+  public boolean hasUnwritten() {
     return unwritten > 0;
   }
 
   /** Shuts the output down. The response is still read, to its end. */
-  void shutOutput() {
-    endTls();
-    ((DuplexChannel) Objects.requireNonNull(channel).channel()).shutdownOutput();
+  @Override
+  public void stop() {
+    shutOutput();
     read(true);
   }
 
   // --- reading ---
 
-  void read(boolean on) {
+  @Override
+  public void read(boolean on) {
     if (open && channel != null) { // a handshake is never paused
-      channel.channel().config().setAutoRead(on);
+      channel.config().setAutoRead(on);
       touch();
     }
   }
@@ -206,6 +198,13 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   }
 
   @Override
+  public void onFields(int status, Headers fields) {
+    if (exchange != null) {
+      exchange.onFields(status, fields);
+    }
+  }
+
+  @Override
   public void onPiece(Buffer piece) {
     if (exchange != null) {
       exchange.onPiece(piece);
@@ -235,7 +234,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
         && !ended.isCancelled()) {
       idleNanos = Math.min(IDLE_NANOS, TimeUnit.SECONDS.toNanos(keptSeconds));
       read(true);
-      client.onIdle(this);
+      client.onRoom(this);
     } else {
       close();
     }
@@ -245,46 +244,22 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   // --- end ---
 
   @Override
-  public void exceptionCaught(ChannelHandlerContext from, Throwable cause) {
-    if (fault == null) {
-      fault = cause;
+  void onInputEnd() {
+    UpstreamExchange ended = exchange;
+    if (ended == null || !open) {
+      fail(endReason());
+      return;
     }
-    if (!(cause instanceof IOException) || cause instanceof SSLException) { // else Netty closes
-      loop.dispatch(here -> fail(Objects.toString(cause.getMessage(), cause.toString())));
+    boolean orderly = fault == null && (target.tls() == null || closeNotified);
+    boolean confirmed = ended.isCancelled() && isEndConfirming();
+    if (confirmed || parser.isDone() || (orderly && parser.endOfInput())) {
+      endExchange(ended);
+    } else {
+      fail(endReason());
     }
   }
 
   @Override
-  public void channelInactive(ChannelHandlerContext from) {
-    loop.dispatch(here -> onInputEnd());
-  }
-
-  private void onInputEnd() {
-    UpstreamExchange ended = exchange;
-    if (ended == null || !open) {
-      fail("connect: closed by the upstream" + cause());
-      return;
-    }
-    boolean orderly = fault == null && (target.tls() == null || closeNotified);
-    boolean confirmed = ended.isCancelled() && (fault == null || isReset(fault));
-    if (confirmed || parser.isDone() || (orderly && parser.endOfInput())) {
-      endExchange(ended);
-    } else {
-      fail("response: closed by the upstream" + cause());
-    }
-  }
-
-  private String cause() {
-    return fault == null ? "" : ": " + fault.getMessage();
-  }
-
-  /** Returns whether the peer has reset the connection; a lost route confirms nothing. */
-  private static boolean isReset(Throwable fault) {
-    String text = Objects.toString(fault.getMessage(), "");
-    return text.contains("onnection reset") || text.contains("roken pipe");
-  }
-
-  /** Resets the connection, and ends its exchange. */
   void fail(@Nullable String reason) {
     UpstreamExchange failed = exchange;
     exchange = null;
@@ -294,7 +269,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
     }
   }
 
-  /** Resets the connection without waiting for the peer, and cancels its exchange. */
+  @Override
   void resetNow() {
     if (exchange != null) {
       exchange.onReset();
@@ -305,7 +280,8 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
   /**
    * Resets the connection in a later event, unless the exchange has ended or is cancelled by then.
    */
-  void failLater(String reason) {
+  @Override
+  public void failLater(String reason) {
     UpstreamExchange failing = exchange;
     loop.runOnContext(
         here -> {
@@ -315,71 +291,57 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
         });
   }
 
-  /** Closes the connection of a cancelled exchange that has sent nothing. */
-  void abandon() {
+  @Override
+  public void abandon() {
     exchange = null;
     reset();
   }
 
-  private void reset() {
-    if (isUsable()) {
-      Objects.requireNonNull(channel).channel().config().setOption(ChannelOption.SO_LINGER, 0);
-    }
-    closeFront();
+  @Override
+  void onClose() {
+    ReferenceCountUtil.release(waiting);
+    waiting = null;
   }
 
-  /** Closes the connection, under TLS after a close_notify. */
-  void close() {
-    if (!closed) {
-      endTls();
-      closeFront();
-    }
+  @Override
+  void retire() { // called without an exchange
+    close();
   }
 
-  private void endTls() {
-    SslHandler tls = channel == null ? null : channel.pipeline().get(SslHandler.class);
-    if (tls != null) {
-      tls.closeOutbound();
-    }
+  @Override
+  public void onOver() {
+    client.onOver(this);
   }
 
-  /**
-   * Closes the channel at the front of the pipeline: the TLS handler would wait for the peer's
-   * close_notify.
-   */
-  private void closeFront() {
-    if (closed) {
-      return;
-    }
-    closed = true;
-    client.onClosed(this);
-    ChannelHandlerContext front = channel == null ? null : channel.pipeline().firstContext();
-    if (front != null) { // else not connected, or already closed
-      front.close();
-    }
+  @Override
+  boolean hasRoom() {
+    return isEmpty() && open && isActive();
   }
 
-  boolean isClosed() {
-    return closed;
+  @Override
+  boolean isEmpty() {
+    return exchange == null;
   }
 
-  /** Returns whether the socket of an idle connection is open. */
-  boolean isUsable() {
-    return !closed && channel != null && channel.channel().isActive();
+  @Override
+  public boolean isUsable() {
+    return isActive();
   }
 
   // --- deadlines ---
 
-  long now() {
+  @Override
+  public long now() {
     return client.now();
   }
 
-  /** Records progress. */
-  void touch() {
+  @Override
+  public void touch() {
     sinceNanos = client.now();
     client.arm(deadline());
   }
 
+  @Override
   long deadline() {
     UpstreamExchange current = exchange;
     return current == null
@@ -387,6 +349,7 @@ final class UpstreamConnection extends ChannelInboundHandlerAdapter
         : current.deadline(target.timeouts(), sinceNanos);
   }
 
+  @Override
   void onDeadline() {
     UpstreamExchange current = exchange;
     if (current == null) {

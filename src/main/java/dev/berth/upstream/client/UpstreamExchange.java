@@ -1,8 +1,8 @@
 package dev.berth.upstream.client;
 
 import dev.berth.api.Headers;
+import dev.berth.upstream.client.UpstreamFailure.Effect;
 import dev.berth.upstream.client.UpstreamTarget.ExchangeTimeouts;
-import io.netty.buffer.ByteBuf;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -31,7 +31,7 @@ public final class UpstreamExchange {
   }
 
   private final ContextInternal loop;
-  private final UpstreamConnection connection;
+  private ExchangeCarrier connection;
   private final ExchangeListener listener;
   private final boolean chunked;
   private final @Nullable Promise<Void> opened; // null if the connection was idle
@@ -46,7 +46,7 @@ public final class UpstreamExchange {
    */
   UpstreamExchange(
       ContextInternal loop,
-      UpstreamConnection connection,
+      ExchangeCarrier connection,
       ExchangeListener listener,
       long bodyLength,
       boolean whole) {
@@ -62,15 +62,17 @@ public final class UpstreamExchange {
 
   // --- request ---
 
-  /** Gives bytes to the channel as soon as it is open. */
-  Future<Void> give(ByteBuf bytes) {
+  /** Gives a part of the body, or its end, to the connection as soon as that is open. */
+  private Future<Void> give(@Nullable Buffer piece) {
     Promise<Void> open = opened;
-    if (open == null || phase != ExchangePhase.OPENING) {
-      return connection.write(bytes);
-    }
-    return open.future()
-        .onFailure(failed -> bytes.release())
-        .compose(here -> connection.write(bytes));
+    return open == null || phase != ExchangePhase.OPENING
+        ? connection.write(piece, chunked)
+        : open.future().compose(here -> connection.write(piece, chunked));
+  }
+
+  /** Continues on another connection; nothing was sent on the former one. */
+  void moveTo(ExchangeCarrier other) {
+    connection = other;
   }
 
   void onOpen() {
@@ -97,9 +99,7 @@ public final class UpstreamExchange {
       throw new IllegalStateException("request body: longer than its length");
     }
     left -= piece.length();
-    return piece.length() == 0
-        ? loop.succeededFuture()
-        : give(RequestEncoder.piece(connection.memory(), piece, chunked));
+    return piece.length() == 0 ? loop.succeededFuture() : give(piece);
   }
 
   /** Ends the body of a streamed request. A body that is too short fails the exchange. */
@@ -108,10 +108,10 @@ public final class UpstreamExchange {
       return;
     }
     ended = true;
-    if (chunked) {
-      give(RequestEncoder.lastChunk(connection.memory()));
-    } else if (left > 0) {
+    if (!chunked && left > 0) {
       connection.failLater("request body: shorter than its length");
+    } else {
+      give(null);
     }
     connection.touch();
   }
@@ -127,6 +127,12 @@ public final class UpstreamExchange {
     if (!isClosing()) {
       phase = ExchangePhase.RECEIVING;
       listener.onHead(status, headers);
+    }
+  }
+
+  void onFields(int status, Headers fields) {
+    if (!isClosing()) {
+      listener.onFields(status, fields);
     }
   }
 
@@ -160,10 +166,11 @@ public final class UpstreamExchange {
   // --- end ---
 
   /**
-   * Cancels the exchange: shuts the output down, and waits until the upstream closes. {@link
-   * ExchangeListener#onCancelled} follows in a later event, unless the exchange has ended.
+   * Cancels the exchange: shuts the output down and waits until the upstream closes, or resets the
+   * stream and waits for the ack. {@link ExchangeListener#onCancelled} follows in a later event,
+   * unless the exchange has ended.
    *
-   * @param graceNanos time after which the connection is reset
+   * @param graceNanos time after which the cancellation is not confirmed
    */
   public void cancel(long graceNanos) {
     if (isClosing()) {
@@ -176,7 +183,7 @@ public final class UpstreamExchange {
       connection.abandon();
       loop.runOnContext(here -> onEnd());
     } else {
-      connection.shutOutput();
+      connection.stop();
     }
   }
 
@@ -189,7 +196,7 @@ public final class UpstreamExchange {
     return phase == ExchangePhase.CANCELLED;
   }
 
-  private boolean isClosing() {
+  boolean isClosing() {
     return phase == ExchangePhase.CANCELLED || phase == ExchangePhase.OVER;
   }
 
@@ -211,13 +218,21 @@ public final class UpstreamExchange {
   }
 
   void onFailed(String reason) {
+    onFailed(phase == ExchangePhase.OPENING ? Effect.NOT_CONNECTED : Effect.UNKNOWN, reason);
+  }
+
+  /** Handles a refusal by the peer before it began the request; one after the head is a failure. */
+  void onRefused(String reason) {
+    onFailed(phase == ExchangePhase.RECEIVING ? Effect.UNKNOWN : Effect.REFUSED, reason);
+  }
+
+  private void onFailed(Effect effect, String reason) {
     boolean cancelled = isCancelled();
-    boolean notRun = phase == ExchangePhase.OPENING;
     finish(reason);
     if (cancelled) {
-      listener.onCancelled(false);
+      listener.onCancelled(effect == Effect.REFUSED);
     } else {
-      listener.onFailed(new UpstreamFailure(notRun, reason));
+      listener.onFailed(new UpstreamFailure(effect, reason));
     }
   }
 
@@ -228,8 +243,9 @@ public final class UpstreamExchange {
 
   private void finish(String reason) {
     phase = ExchangePhase.OVER;
+    connection.onOver();
     if (opened != null) {
-      opened.tryFail("exchange: " + reason); // releases the bytes that wait
+      opened.tryFail("exchange: " + reason);
     }
   }
 

@@ -17,7 +17,33 @@ public record UpstreamTarget(
     @Nullable UpstreamTls tls,
     ExchangeTimeouts timeouts,
     int maxConnections,
-    AddressPolicy addresses) {
+    AddressPolicy addresses,
+    HttpChoice http) {
+
+  /** Versions of HTTP that a client offers. */
+  public enum HttpVersions {
+    HTTP_1,
+    /** HTTP/2 alone: by prior knowledge, or by ALPN under TLS. */
+    HTTP_2,
+    /** HTTP/2 if the peer selects it by ALPN, else HTTP/1.1; under TLS only. */
+    NEGOTIATED;
+
+    /** Returns the protocols of ALPN. */
+    public String[] protocols() {
+      return switch (this) {
+        case HTTP_1 -> new String[0];
+        case HTTP_2 -> new String[] {"h2"};
+        case NEGOTIATED -> new String[] {"h2", "http/1.1"};
+      };
+    }
+  }
+
+  /**
+   * The protocol.
+   *
+   * @param windowBytes flow-control window of a stream: maximum in flight beyond a pause
+   */
+  public record HttpChoice(HttpVersions versions, int windowBytes) {}
 
   /**
    * Timeouts in nanoseconds; 0 for none.

@@ -3,6 +3,10 @@ package dev.berth.upstream.client;
 import dev.berth.net.tls.PemFile;
 import dev.berth.net.tls.TlsFiles;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
 import io.netty.handler.ssl.OpenSsl;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
@@ -24,14 +28,27 @@ public record UpstreamTls(SslContext context, String serverName) {
    *
    * @param ca authorities of the upstream's certificate; null for those of the JDK
    * @param certificate of this client, with its key; null for none
+   * @param protocols of ALPN, the preferred one first; none for no ALPN
    * @throws dev.berth.net.tls.TlsFileException if a file is unusable
    */
   public static UpstreamTls read(
-      @Nullable Path ca, @Nullable Path certificate, @Nullable Path key, String serverName) {
+      @Nullable Path ca,
+      @Nullable Path certificate,
+      @Nullable Path key,
+      String serverName,
+      String... protocols) {
     SslContextBuilder builder =
         SslContextBuilder.forClient()
             .sslProvider(OpenSsl.isAvailable() ? SslProvider.OPENSSL : SslProvider.JDK)
             .protocols("TLSv1.3", "TLSv1.2");
+    if (protocols.length > 0) {
+      builder.applicationProtocolConfig(
+          new ApplicationProtocolConfig(
+              Protocol.ALPN,
+              SelectorFailureBehavior.NO_ADVERTISE,
+              SelectedListenerFailureBehavior.ACCEPT,
+              protocols));
+    }
     if (ca != null) {
       builder.trustManager(file("ca_file", ca).certificates());
     }

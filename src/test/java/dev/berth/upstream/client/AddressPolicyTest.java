@@ -31,6 +31,8 @@ class AddressPolicyTest {
     "100.100.100.200, a metadata address",
     "168.63.129.16, a metadata address",
     "fd00:ec2::254, a metadata address",
+    "fd20:ce::254, a metadata address",
+    "192.0.0.192, a metadata address",
     "0.0.0.0, unspecified",
     "0.1.2.3, unspecified",
     "::, unspecified",

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.api.Headers;
 import dev.berth.upstream.client.UpstreamRig.RecordedExchange;
 import dev.berth.upstream.client.UpstreamRig.RemotePeer;
+import dev.berth.upstream.client.UpstreamTarget.HttpVersions;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -594,6 +595,26 @@ class UpstreamClientIT {
   }
 
   @Test
+  void failedConnectTriesTheNextPermittedAddress() throws Exception {
+    AtomicReference<List<String>> answer =
+        new AtomicReference<>(List.of("127.0.0.2", "169.254.169.254", "127.0.0.1"));
+    rig.use(
+        rig.target("models.example", null, UpstreamRig.timeouts(0, 0), UpstreamRig.ANY),
+        host ->
+            rig.loop
+                .nettyEventLoop()
+                .newSucceededFuture(
+                    answer.get().stream().map(each -> new InetSocketAddress(each, 0)).toList()));
+    RemotePeer peer = rig.roundTrip(null);
+    RecordedExchange busy = rig.get("/");
+    peer.readHead();
+    answer.set(List.of("127.0.0.2", "127.0.0.3", "169.254.169.254"));
+    assertThat(rig.get("/").next()).startsWith("failed not run: connect: ").contains("127.0.0.2");
+    peer.send(OK);
+    busy.expect("head 200", "piece ok", "end");
+  }
+
+  @Test
   void ownPortsAndUnknownNamesAreNotRun() throws Exception {
     AddressPolicy own =
         new AddressPolicy(false, Set.of(rig.server.getLocalPort()), Set.<InetAddress>of());
@@ -614,7 +635,8 @@ class UpstreamClientIT {
             null,
             UpstreamRig.timeouts(0, 0),
             2,
-            UpstreamRig.ANY);
+            UpstreamRig.ANY,
+            UpstreamRig.choice(HttpVersions.HTTP_1));
     rig.use(unix);
     assertThat(rig.get("/").next()).startsWith("failed not run: connect: ");
     try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {

@@ -6,6 +6,8 @@ import dev.berth.api.Headers;
 import dev.berth.ingress.IngressTransport;
 import dev.berth.upstream.client.ConnectionOpener.NameLookup;
 import dev.berth.upstream.client.UpstreamTarget.ExchangeTimeouts;
+import dev.berth.upstream.client.UpstreamTarget.HttpChoice;
+import dev.berth.upstream.client.UpstreamTarget.HttpVersions;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
@@ -42,6 +44,8 @@ final class UpstreamRig {
   final ContextInternal loop = ((VertxInternal) vertx).createEventLoopContext();
   final ServerSocket server;
   UpstreamClient client;
+  HttpVersions versions = HttpVersions.HTTP_1;
+  int max = 2;
   volatile boolean leaseEnded;
 
   UpstreamRig() throws Exception {
@@ -54,6 +58,10 @@ final class UpstreamRig {
     client = new UpstreamClient(loop, target(LONG, LONG), () -> leaseEnded);
   }
 
+  static HttpChoice choice(HttpVersions versions) {
+    return new HttpChoice(versions, 64 << 10);
+  }
+
   static ExchangeTimeouts timeouts(long firstByte, long idle) {
     return new ExchangeTimeouts(SECONDS.toNanos(5), firstByte, idle);
   }
@@ -64,7 +72,8 @@ final class UpstreamRig {
 
   UpstreamTarget target(
       String host, @Nullable UpstreamTls tls, ExchangeTimeouts timeouts, AddressPolicy policy) {
-    return new UpstreamTarget(host, server.getLocalPort(), null, tls, timeouts, 2, policy);
+    return new UpstreamTarget(
+        host, server.getLocalPort(), null, tls, timeouts, max, policy, choice(versions));
   }
 
   void use(UpstreamTarget target) {
@@ -140,6 +149,15 @@ final class UpstreamRig {
     String next() throws InterruptedException {
       String event = events.poll(20, SECONDS);
       return event == null ? "nothing in 20 s" : event;
+    }
+
+    /** Returns the next event that does not start with a text. */
+    String next(String skipped) throws InterruptedException {
+      String event = next();
+      while (event.startsWith(skipped)) {
+        event = next();
+      }
+      return event;
     }
 
     void expect(String... expected) throws InterruptedException {

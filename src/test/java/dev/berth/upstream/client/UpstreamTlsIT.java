@@ -7,6 +7,8 @@ import dev.berth.ingress.Certificates;
 import dev.berth.net.tls.TlsFileException;
 import dev.berth.upstream.client.UpstreamRig.RecordedExchange;
 import dev.berth.upstream.client.UpstreamRig.RemotePeer;
+import dev.berth.upstream.client.UpstreamTarget.HttpVersions;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
 import io.netty.handler.ssl.OpenSsl;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
@@ -23,15 +25,21 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** The client under TLS, against upstreams that each test plays itself. */
 @Timeout(60)
+@ParameterizedClass
+@EnumSource(names = {"HTTP_1", "NEGOTIATED"})
 class UpstreamTlsIT {
   private static final String OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
   @TempDir private Path folder;
+  @Parameter private HttpVersions versions;
   private UpstreamRig rig;
   private X509Bundle authority;
   private SSLContext server;
@@ -40,6 +48,7 @@ class UpstreamTlsIT {
   @BeforeEach
   void begin() throws Exception {
     rig = new UpstreamRig();
+    rig.versions = versions;
     authority = Certificates.authority();
     server = SSLContext.getInstance("TLS");
     server.init(
@@ -96,14 +105,25 @@ class UpstreamTlsIT {
                     openSsl && OpenSsl.isAvailable() ? SslProvider.OPENSSL : SslProvider.JDK)
                 .protocols(protocol)
                 .trustManager(authority.getCertificate())
+                .applicationProtocolConfig(alpn(versions))
                 .build(),
             "localhost"));
+  }
+
+  private static ApplicationProtocolConfig alpn(HttpVersions versions) {
+    return versions == HttpVersions.HTTP_1
+        ? ApplicationProtocolConfig.DISABLED
+        : new ApplicationProtocolConfig(
+            ApplicationProtocolConfig.Protocol.ALPN,
+            ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
+            ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
+            versions.protocols());
   }
 
   @Test
   void certificateOfTheAuthorityAndNameIsTrusted() throws Exception {
     for (String name : new String[] {"localhost", "127.0.0.1"}) {
-      use(UpstreamTls.read(ca(authority), null, null, name));
+      use(UpstreamTls.read(ca(authority), null, null, name, versions.protocols()));
       roundTrip(roundTrip(null));
     }
   }
@@ -112,9 +132,9 @@ class UpstreamTlsIT {
   void otherNamesAndAuthoritiesAreNotRun() throws Exception {
     for (UpstreamTls tls :
         new UpstreamTls[] {
-          UpstreamTls.read(ca(authority), null, null, "other.example"),
+          UpstreamTls.read(ca(authority), null, null, "other.example", versions.protocols()),
           UpstreamTls.read(ca(Certificates.authority()), null, null, "localhost"),
-          UpstreamTls.read(null, null, null, "localhost")
+          UpstreamTls.read(null, null, null, "localhost", versions.protocols())
         }) {
       use(tls);
       RecordedExchange made = rig.get("/");
@@ -126,7 +146,7 @@ class UpstreamTlsIT {
 
   @Test
   void upstreamWithoutTlsIsNotRun() throws Exception {
-    use(UpstreamTls.read(ca(authority), null, null, "localhost"));
+    use(UpstreamTls.read(ca(authority), null, null, "localhost", versions.protocols()));
     RecordedExchange made = rig.get("/");
     RemotePeer peer = rig.accept();
     peer.send(OK);
@@ -141,7 +161,7 @@ class UpstreamTlsIT {
     X509Bundle own = Certificates.client(authority);
     Path certificate = file("cert.pem", own.getCertificatePathPEM());
     Path key = file("key.pem", own.getPrivateKeyPEM());
-    use(UpstreamTls.read(ca(authority), certificate, key, "localhost"));
+    use(UpstreamTls.read(ca(authority), certificate, key, "localhost", versions.protocols()));
     RecordedExchange made = rig.get("/");
     RemotePeer peer = accept(true);
     peer.readHead();
@@ -150,7 +170,7 @@ class UpstreamTlsIT {
     peer.send(OK);
     made.expect("head 200", "piece ok", "end");
 
-    use(UpstreamTls.read(ca(authority), null, null, "localhost"));
+    use(UpstreamTls.read(ca(authority), null, null, "localhost", versions.protocols()));
     RecordedExchange bare = rig.get("/");
     RemotePeer strict = accept(true);
     assertThatThrownBy(strict::readHead).isInstanceOf(java.io.IOException.class);
@@ -160,10 +180,12 @@ class UpstreamTlsIT {
   @Test
   void unusableFilesAreNamed() throws Exception {
     Path broken = file("broken.pem", "nothing");
-    assertThatThrownBy(() -> UpstreamTls.read(broken, null, null, "localhost"))
+    assertThatThrownBy(
+            () -> UpstreamTls.read(broken, null, null, "localhost", versions.protocols()))
         .isInstanceOf(TlsFileException.class)
         .hasMessageContaining("tls.ca_file: " + broken);
-    assertThatThrownBy(() -> UpstreamTls.read(null, broken, broken, "localhost"))
+    assertThatThrownBy(
+            () -> UpstreamTls.read(null, broken, broken, "localhost", versions.protocols()))
         .isInstanceOf(TlsFileException.class)
         .hasMessageContaining("tls.cert_file: " + broken);
   }
@@ -250,7 +272,7 @@ class UpstreamTlsIT {
 
   @Test
   void largeBodiesPassBothWays() throws Exception {
-    use(UpstreamTls.read(ca(authority), null, null, "localhost"));
+    use(UpstreamTls.read(ca(authority), null, null, "localhost", versions.protocols()));
     RecordedExchange made = rig.send("POST", "/", 4 << 20, null);
     RemotePeer peer = accept(false);
     peer.readHead();

@@ -1,0 +1,473 @@
+package dev.berth.controller;
+
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.UpstreamOptions;
+import dev.berth.config.keys.Settings;
+import dev.berth.controller.ControllerAction.GrantUpstreams;
+import dev.berth.controller.ControllerAction.ProbeOwner;
+import dev.berth.controller.ControllerAction.ShareUpstream;
+import dev.berth.controller.ControllerEvent.Inventory;
+import dev.berth.controller.ControllerEvent.UpstreamReport;
+import dev.berth.controller.NodePool.PooledNode;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The shares of upstreams in a cluster: the number of slots that each replica may use. Confined to
+ * the controller's loop.
+ *
+ * <p><b>Sum.</b> For each upstream the grants in the log never exceed its maximum, whichever nodes
+ * own it. A replica opens or grows only after the commit of its grant. A grant shrinks only after
+ * the owner's report: of the lower share, or of the slots in use after its drain began.
+ *
+ * <p><b>End.</b> A grant ends after the owner has drained, left, or ended: its data port refuses
+ * connections. The grant of a silent owner stays, as requests may still run, until the owner
+ * returns, an operator takes the upstream, or its lease has ended for certain.
+ */
+final class UpstreamShares {
+  /** Time from the reset of a connection until its upstream runs nothing, in milliseconds. */
+  private static final long RESET_MILLIS = 1_000;
+
+  /** Interval of the dials of a silent owner, in nanoseconds. */
+  private static final long PROBE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** One upstream. Its maps are keyed by replica id. */
+  private static final class Upstream {
+    final Map<String, UpstreamGrant> grants = new TreeMap<>();
+    final Map<String, ShareOwner> owners = new LinkedHashMap<>(); // known replicas
+    final Map<String, UpstreamReport> reports = new HashMap<>(); // last ones
+    final Map<String, Long> freeNanos = new HashMap<>(); // ends of grants, as known
+
+    boolean isEmpty() {
+      return grants.isEmpty() && owners.isEmpty();
+    }
+  }
+
+  /** A replica, with its last commanded share. */
+  private static final class ShareOwner {
+    final ReplicaRecord replica;
+    UpstreamShare commanded = UpstreamShare.NONE;
+
+    ShareOwner(ReplicaRecord replica) {
+      this.replica = replica;
+    }
+  }
+
+  private interface GrantVisitor {
+    void visit(Upstream upstream, UpstreamGrant grant);
+  }
+
+  private final Epoch epoch;
+  private final NodePool hosts;
+  private final long leaseMillis;
+  private final Map<String, Upstream> all = new HashMap<>(); // by identity without part
+  private final Map<String, String> identities = new HashMap<>(); // by replica id
+  private final Set<String> changed = new LinkedHashSet<>(); // identities to balance
+  private final Map<String, Long> silentNanos = new HashMap<>(); // since when, by bus name
+  private boolean isProposing;
+  private long lastNumber;
+  private long probeNanos = Long.MAX_VALUE; // time of the next dials
+  private long wakeNanos = Long.MAX_VALUE;
+
+  /**
+   * @param leaseMillis lease of owners; 0 for never
+   */
+  UpstreamShares(Epoch epoch, NodePool hosts, long leaseMillis) {
+    this.epoch = epoch;
+    this.hosts = hosts;
+    this.leaseMillis = leaseMillis;
+  }
+
+  // --- events ---
+
+  /** Replaces the known grants by those of the log. */
+  void onGranted(List<UpstreamGrant> grants) {
+    isProposing = false;
+    all.forEach((identity, each) -> each.grants.clear());
+    for (UpstreamGrant grant : grants) {
+      of(grant.replicaId(), grant.upstream()).grants.put(grant.replicaId(), grant);
+    }
+    changed.addAll(all.keySet());
+    all.values().removeIf(Upstream::isEmpty);
+    all.values().forEach(each -> each.freeNanos.keySet().retainAll(each.grants.keySet()));
+    identities.values().retainAll(all.keySet());
+  }
+
+  void onReplicaAdded(ReplicaRecord replica) {
+    if (!replica.upstream.isEmpty() && hosts.areNamed()) {
+      String identity = UpstreamOptions.withoutPart(replica.upstream);
+      of(replica.id, identity).owners.put(replica.id, new ShareOwner(replica));
+    }
+  }
+
+  /** Handles the end of a replica; that of a lost node may still run. */
+  void onReplicaRemoved(String replicaId, long nowNanos) {
+    Upstream upstream = find(replicaId);
+    if (upstream == null) {
+      return;
+    }
+    ShareOwner owner = upstream.owners.remove(replicaId);
+    UpstreamGrant grant = upstream.grants.get(replicaId);
+    if (grant != null && (owner == null || hosts.has(owner.replica.node))) {
+      ended(upstream, grant, nowNanos);
+    }
+  }
+
+  void onReport(UpstreamReport report) {
+    Upstream upstream = find(report.replicaId());
+    if (upstream != null) {
+      upstream.reports.put(report.replicaId(), report);
+    }
+  }
+
+  /** Ends the grants of a present node for replicas that it no longer has. */
+  void onInventory(Inventory inventory, long nowNanos) {
+    Set<String> there = new LinkedHashSet<>();
+    inventory
+        .replicas()
+        .forEach(
+            found -> {
+              there.add(found.info().replicaId());
+              UpstreamReport report = found.report();
+              if (report != null) {
+                onReport(report);
+              }
+            });
+    forEachGrant(
+        inventory.node(),
+        (upstream, grant) -> {
+          String id = grant.replicaId();
+          if (!there.contains(id) && !upstream.owners.containsKey(id)) {
+            ended(upstream, grant, nowNanos);
+          }
+        });
+  }
+
+  /** Begins the silence of a lost node. */
+  void onNodeLost(String node, long nowNanos) {
+    silentNanos.put(node, nowNanos);
+    forEachGrant(node, (upstream, grant) -> changed.add(grant.upstream()));
+  }
+
+  /** Ends the grants of an absent node: it left, or its process has ended. */
+  void onNodeEnded(String node, long nowNanos) {
+    forEachGrant(
+        node,
+        (upstream, grant) -> {
+          if (isSilent(grant)) {
+            ended(upstream, grant, nowNanos);
+          }
+        });
+  }
+
+  /** Ends the grants of silent owners at once, by an operator's decision. */
+  void onTaken(String identity, long nowNanos) {
+    Upstream upstream = all.get(identity);
+    if (upstream != null) {
+      changed.add(identity);
+      upstream.grants.values().stream()
+          .filter(this::isSilent)
+          .forEach(each -> upstream.freeNanos.put(each.replicaId(), nowNanos));
+    }
+  }
+
+  private void ended(Upstream upstream, UpstreamGrant grant, long nowNanos) {
+    UpstreamReport last = upstream.reports.get(grant.replicaId());
+    boolean isEmpty = last != null && last.draining() && last.ongoing() == 0;
+    long waits = isEmpty ? 0 : TimeUnit.MILLISECONDS.toNanos(grant.resetMillis());
+    upstream.freeNanos.putIfAbsent(grant.replicaId(), nowNanos + waits);
+    changed.add(grant.upstream());
+  }
+
+  private void forEachGrant(String node, GrantVisitor visitor) {
+    for (Upstream each : all.values()) {
+      each.grants.values().stream()
+          .filter(grant -> grant.node().equals(node))
+          .forEach(grant -> visitor.visit(each, grant));
+    }
+  }
+
+  private Upstream of(String replicaId, String identity) {
+    identities.put(replicaId, identity);
+    changed.add(identity);
+    return all.computeIfAbsent(identity, none -> new Upstream());
+  }
+
+  private @Nullable Upstream find(String replicaId) {
+    String identity = identities.get(replicaId);
+    if (identity != null) {
+      changed.add(identity);
+    }
+    return identity == null ? null : all.get(identity);
+  }
+
+  /** Records a change of a replica or of its deployment. */
+  void touch(ReplicaRecord replica) {
+    if (!replica.upstream.isEmpty()) {
+      find(replica.id);
+    }
+  }
+
+  private boolean isSilent(UpstreamGrant grant) {
+    return !hosts.has(grant.node());
+  }
+
+  // --- decisions ---
+
+  /** Commands shares, and proposes changes of grants. Runs at the end of each pass. */
+  void settle(ReconcilePass turn) {
+    if (isProposing || changed.isEmpty()) {
+      return;
+    }
+    List<UpstreamGrant> grants = new ArrayList<>();
+    Set<String> ended = new LinkedHashSet<>();
+    Map<String, Integer> limits = new LinkedHashMap<>();
+    for (String identity : changed) {
+      Upstream upstream = all.get(identity);
+      if (upstream != null) {
+        int before = grants.size() + ended.size();
+        int limit = new Balance(upstream, turn, grants, ended).run();
+        if (grants.size() + ended.size() > before) {
+          limits.put(identity, limit);
+        }
+      }
+    }
+    changed.clear();
+    if (!limits.isEmpty()) {
+      isProposing = true;
+      turn.add(new GrantUpstreams(List.copyOf(grants), Set.copyOf(ended), Map.copyOf(limits)));
+    }
+    arm(turn.nowNanos);
+  }
+
+  /** Sets the time of the next end of a grant, or of the next dials. */
+  private void arm(long nowNanos) {
+    boolean dials = false;
+    wakeNanos = Long.MAX_VALUE;
+    for (Upstream each : all.values()) {
+      for (UpstreamGrant grant : each.grants.values()) {
+        wakeNanos = Math.min(wakeNanos, endNanos(each, grant));
+        dials |= isSilent(grant);
+      }
+    }
+    if (!dials) {
+      probeNanos = Long.MAX_VALUE;
+    } else if (probeNanos == Long.MAX_VALUE) {
+      probeNanos = nowNanos;
+    }
+  }
+
+  long nextWakeNanos() {
+    return isProposing ? probeNanos : Math.min(wakeNanos, probeNanos);
+  }
+
+  /** Balances upstreams with an ended grant, and dials the silent owners once per interval. */
+  void wake(ReconcilePass turn) {
+    boolean dials = isDue(probeNanos, turn.nowNanos);
+    Set<String> dialled = new LinkedHashSet<>();
+    all.forEach(
+        (identity, each) -> {
+          for (UpstreamGrant grant : each.grants.values()) {
+            if (isDue(endNanos(each, grant), turn.nowNanos)) {
+              changed.add(identity);
+            }
+            if (dials && isSilent(grant) && dialled.add(grant.node())) {
+              turn.add(new ProbeOwner(grant));
+            }
+          }
+        });
+    probeNanos = dials ? turn.nowNanos + PROBE_NANOS : probeNanos;
+  }
+
+  private static boolean isDue(long nanos, long nowNanos) {
+    return nanos != Long.MAX_VALUE && nanos - nowNanos <= 0;
+  }
+
+  /** Returns the time at which a grant ends; {@link Long#MAX_VALUE} while unknown. */
+  private long endNanos(Upstream upstream, UpstreamGrant grant) {
+    long known = upstream.freeNanos.getOrDefault(grant.replicaId(), Long.MAX_VALUE);
+    PooledNode own = hosts.get(epoch.node());
+    boolean stops = own != null && own.leaving; // its next controller may renew leases
+    if (grant.leaseMillis() == 0 || !isSilent(grant) || stops) {
+      return known;
+    }
+    long since = silentNanos.getOrDefault(grant.node(), Long.MAX_VALUE);
+    long millis = grant.leaseMillis() + grant.leaseMillis() / 10 + grant.lapseMillis();
+    return since == Long.MAX_VALUE
+        ? known
+        : Math.min(known, since + TimeUnit.MILLISECONDS.toNanos(millis));
+  }
+
+  /** Returns whether this controller's lease is longer than a granted one. */
+  private boolean isLonger(long granted) {
+    return granted != 0 && (leaseMillis == 0 || leaseMillis > granted);
+  }
+
+  private static @Nullable Settings entry(ReplicaRecord replica) {
+    DeploymentState deployment = replica.deployment;
+    DeploymentTarget wanted = deployment.deleting ? null : deployment.made();
+    return wanted == null ? null : UpstreamOptions.byKey(wanted.settings()).get(replica.upstream);
+  }
+
+  /** One decision about an upstream. */
+  private final class Balance {
+    private final Upstream upstream;
+    private final ReconcilePass turn;
+    private final List<UpstreamGrant> grants;
+    private final Set<String> ended;
+    private int limit;
+    private int free; // slots without a grant
+    private String silent = ""; // reason of missing slots
+
+    Balance(Upstream upstream, ReconcilePass turn, List<UpstreamGrant> grants, Set<String> ended) {
+      this.upstream = upstream;
+      this.turn = turn;
+      this.grants = grants;
+      this.ended = ended;
+    }
+
+    /** Returns the maximum of the upstream; 0 when no deployment has it. */
+    int run() {
+      boolean lacks = false;
+      for (ShareOwner owner : upstream.owners.values()) {
+        limit = Math.max(limit, limit(owner.replica));
+        lacks |= wanted(owner.replica) > granted(owner.replica.id);
+      }
+      free = limit;
+      for (UpstreamGrant grant : upstream.grants.values()) {
+        count(grant, lacks);
+      }
+      upstream.owners.values().forEach(this::countUngranted);
+      upstream.owners.values().forEach(this::command);
+      return limit;
+    }
+
+    private static int limit(ReplicaRecord replica) {
+      DeploymentTarget wanted = replica.deployment.made();
+      return replica.deployment.held || wanted == null || entry(replica) == null
+          ? 0
+          : UpstreamOptions.limit(wanted.settings(), replica.upstream);
+    }
+
+    private int wanted(ReplicaRecord replica) {
+      Settings entry = replica.isActive() ? entry(replica) : null;
+      if (replica.deployment.held) {
+        return granted(replica.id);
+      }
+      return entry == null ? 0 : entry.get(UpstreamOptions.MAX_ONGOING_REQUESTS);
+    }
+
+    private int granted(String replicaId) {
+      UpstreamGrant grant = upstream.grants.get(replicaId);
+      return grant == null ? 0 : grant.maximum();
+    }
+
+    /** Subtracts a grant, or ends or lowers it first. */
+    private void count(UpstreamGrant grant, boolean lacks) {
+      String id = grant.replicaId();
+      if (isSilent(grant)) {
+        silentNanos.putIfAbsent(grant.node(), turn.nowNanos);
+      }
+      if (isDue(endNanos(upstream, grant), turn.nowNanos)) {
+        ended.add(id);
+        return;
+      }
+      int counted = grant.maximum();
+      long lease = grant.leaseMillis();
+      UpstreamReport report = upstream.reports.get(id);
+      ShareOwner owner = upstream.owners.get(id);
+      if (report != null && report.draining()) {
+        counted = lacks ? Math.min(counted, report.ongoing()) : counted;
+      } else if (report != null
+          && owner != null
+          && owner.commanded.number() != 0
+          && owner.commanded.number() == report.share().number()) {
+        counted = Math.min(counted, Math.max(used(report), wanted(owner.replica)));
+        lease = report.share().leaseMillis();
+      }
+      free -= counted;
+      if (counted < grant.maximum() || lease != grant.leaseMillis()) {
+        grants.add(grant.with(counted, lease));
+      }
+      if (isSilent(grant)) {
+        String node = grant.node().split("~")[0];
+        silent = "%d of its slots may be in use on node %s, silent".formatted(counted, node);
+      }
+    }
+
+    private static int used(UpstreamReport report) {
+      return report.draining()
+          ? report.ongoing()
+          : Math.max(report.share().maximum(), report.ongoing());
+    }
+
+    /** Grants the slots that a replica uses although the log has lost their grant. */
+    private void countUngranted(ShareOwner owner) {
+      UpstreamReport report = upstream.reports.get(owner.replica.id);
+      int used = report == null ? 0 : used(report);
+      if (used > 0 && !upstream.grants.containsKey(owner.replica.id)) {
+        free -= used;
+        grants.add(newGrant(owner.replica).with(used, leaseMillis));
+      }
+    }
+
+    /** Grows the grant of a replica, or commands its share. */
+    private void command(ShareOwner owner) {
+      ReplicaRecord replica = owner.replica;
+      int wanted = wanted(replica);
+      UpstreamGrant grant = upstream.grants.get(replica.id);
+      int has = grant == null ? 0 : grant.maximum();
+      int grows = Math.max(0, Math.min(wanted - has, free));
+      replica.lacks = wanted > has + grows ? silent : "";
+      if (!replica.isServing()) {
+        return;
+      }
+      boolean isLonger = grant != null && isLonger(grant.leaseMillis());
+      boolean isChanging = grants.stream().anyMatch(each -> each.replicaId().equals(replica.id));
+      if ((grows > 0 || isLonger) && !isChanging) {
+        free -= grows;
+        UpstreamGrant next = grant == null ? newGrant(replica) : grant;
+        grants.add(
+            next.with(has + grows, grant == null || isLonger ? leaseMillis : grant.leaseMillis()));
+      }
+      UpstreamShare last = owner.commanded;
+      int share = Math.min(wanted, has);
+      long lease = isLonger ? grant.leaseMillis() : leaseMillis;
+      boolean isFirst = last.number() == 0 && has == 0;
+      if (!isFirst && !isChanging && (last.maximum() != share || last.leaseMillis() != lease)) {
+        owner.commanded = new UpstreamShare(nextNumber(), share, lease);
+        turn.add(new ShareUpstream(epoch, replica.node, replica.id, owner.commanded));
+      }
+    }
+
+    private long nextNumber() {
+      return epoch.generation() << 52 ^ epoch.term() << 20 ^ ++lastNumber;
+    }
+
+    private UpstreamGrant newGrant(ReplicaRecord replica) {
+      Settings own = replica.target.settings();
+      Settings entry = UpstreamOptions.byKey(own).get(replica.upstream);
+      long orphan = entry == null ? 0 : DeploymentConfig.orphan(own, entry).toMillis();
+      boolean stops = entry == null || entry.get(UpstreamOptions.STOPS_ON_CLOSE);
+      long grace = own.get(DeploymentConfig.CANCEL_GRACE_S).toMillis();
+      return new UpstreamGrant(
+          replica.id,
+          UpstreamOptions.withoutPart(replica.upstream),
+          replica.node,
+          "",
+          0,
+          0,
+          leaseMillis,
+          RESET_MILLIS + (stops ? 0 : orphan),
+          grace + orphan);
+    }
+  }
+}

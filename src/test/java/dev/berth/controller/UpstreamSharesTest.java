@@ -1,0 +1,324 @@
+package dev.berth.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.UpstreamOptions;
+import dev.berth.controller.ControllerAction.GrantUpstreams;
+import dev.berth.controller.ControllerAction.ProbeOwner;
+import dev.berth.controller.ControllerAction.ShareUpstream;
+import dev.berth.controller.ControllerEvent.UpstreamReport;
+import dev.berth.controller.DrivenController.Hosted;
+import dev.berth.desired.NodeRegistry;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The sum of an upstream's shares, whichever nodes own it. */
+class UpstreamSharesTest {
+  private static final DeploymentId MODELS = new DeploymentId("app", "models");
+  private static final String KEY = "http://a";
+
+  private final DrivenController it = new DrivenController();
+  private NodeRegistry registry = NodeRegistry.NONE;
+  private final Map<String, UpstreamShare> shares = new HashMap<>(); // as owners have them
+  private int done; // actions of the log that were carried out
+
+  @BeforeEach
+  void formCluster() {
+    it.inCluster = true;
+    it.join("n1", "n2~2", "n3~3");
+  }
+
+  private static DeploymentTarget target(int version, int maximum, int owners) {
+    Map<String, Object> entry =
+        Map.of("url", KEY, "max_ongoing_requests", maximum, "owners", owners, "orphan_s", 30);
+    return new DeploymentTarget(
+        MODELS,
+        "b1",
+        new DeploymentVersion("proxy", "" + version),
+        DeploymentConfig.withReplicas(DeploymentConfig.of("models"), owners)
+            .with(DeploymentConfig.UPSTREAMS, List.of(UpstreamOptions.fromUserConfig(entry))));
+  }
+
+  /** Commits proposed grants, applies shares, and lets replicas start and stop. */
+  private void settle() {
+    while (done < it.log.size() || it.hosted.values().stream().anyMatch(each -> !each.runs)) {
+      it.runAll();
+      it.hosted.values().stream()
+          .filter(each -> each.next != null)
+          .toList()
+          .forEach(each -> it.reconfigured(each.id));
+      carryOut();
+    }
+  }
+
+  private void carryOut() {
+    while (done < it.log.size()) {
+      ControllerAction action = it.log.get(done++);
+      assertThat(done).as("actions until %s", action).isLessThan(5_000);
+      if (action instanceof GrantUpstreams change) {
+        registry = registry.granting(change.grants(), change.ended(), change.limits());
+        it.send(new ControllerEvent.UpstreamsGranted(registry.granted()));
+      } else if (action instanceof ShareUpstream share
+          && it.hosted.containsKey(share.replicaId())) {
+        assertThat(share.share().maximum()).isLessThanOrEqualTo(granted(share.replicaId()));
+        shares.put(share.replicaId(), share.share());
+        report(share.replicaId(), 0);
+      }
+    }
+  }
+
+  private int granted(String replicaId) {
+    return registry.granted().stream()
+        .filter(each -> each.replicaId().equals(replicaId))
+        .mapToInt(UpstreamGrant::maximum)
+        .sum();
+  }
+
+  private void report(String replicaId, int ongoing) {
+    Hosted hosted = it.hosted.get(replicaId);
+    UpstreamShare share = shares.getOrDefault(replicaId, UpstreamShare.NONE);
+    it.send(new UpstreamReport(replicaId, share, ongoing, hosted.stopping));
+  }
+
+  /** Returns the shares of hosted replicas, such as {@code "m1 n2 4"}. */
+  private List<String> shares() {
+    return it.hosted.values().stream()
+        .map(
+            each ->
+                "%s %s %d%s"
+                    .formatted(
+                        each.id,
+                        each.node.substring(0, 2),
+                        shares.getOrDefault(each.id, UpstreamShare.NONE).maximum(),
+                        each.stopping ? " drains" : ""))
+        .collect(Collectors.toList());
+  }
+
+  private Map<String, Integer> grants() {
+    Map<String, Integer> all = new TreeMap<>();
+    registry.granted().forEach(each -> all.put(each.replicaId(), each.maximum()));
+    return all;
+  }
+
+  private void declare(int version, int maximum, int owners) {
+    it.declare("app", target(version, maximum, owners));
+    settle();
+  }
+
+  private void advance(Duration time) {
+    it.advance(time);
+    settle();
+  }
+
+  @Test
+  void ownerOpensAfterTheCommitOfItsGrant() {
+    it.declare("app", target(1, 4, 1));
+    it.runAll();
+
+    assertThat(it.log).filteredOn(ShareUpstream.class::isInstance).isEmpty();
+    settle();
+    assertThat(shares()).containsExactly("m1 n2 4");
+    assertThat(grants()).containsExactly(Map.entry("m1", 4));
+  }
+
+  @Test
+  void ownersOfPartsShareTheMaximum() {
+    declare(1, 5, 3);
+
+    assertThat(shares()).containsExactlyInAnyOrder("m1 n2 2", "m2 n3 2", "m3 n1 1");
+  }
+
+  @Test
+  void raisedMaximumIsCommittedBeforeTheOwnerGrows() {
+    declare(1, 4, 1);
+
+    declare(2, 6, 1);
+
+    assertThat(shares()).containsExactly("m1 n2 6");
+    assertThat(grants()).containsExactly(Map.entry("m1", 6));
+  }
+
+  @Test
+  void loweredMaximumCountsOnceTheOwnerConfirmsIt() {
+    declare(1, 4, 1);
+    report("m1", 4);
+
+    it.declare("app", target(2, 2, 2));
+    it.runAll();
+    it.reconfigured("m1");
+    shares.put("m1", lastShare("m1"));
+    report("m1", 2);
+    done = it.log.size() - 1; // the lower grant is the last action
+    settle();
+
+    assertThat(lastShare("m1").maximum()).isEqualTo(1);
+    assertThat(grants()).containsExactly(Map.entry("m1", 2));
+    report("m1", 1);
+    settle();
+    assertThat(grants()).containsExactly(Map.entry("m1", 1), Map.entry("m2", 1));
+  }
+
+  private UpstreamShare lastShare(String replicaId) {
+    return it.log.stream()
+        .filter(ShareUpstream.class::isInstance)
+        .map(ShareUpstream.class::cast)
+        .filter(each -> each.replicaId().equals(replicaId))
+        .reduce((first, last) -> last)
+        .orElseThrow()
+        .share();
+  }
+
+  @Test
+  void drainingOwnerReturnsItsSlotsOneByOne() {
+    declare(1, 4, 1);
+    report("m1", 3);
+
+    it.send(new ControllerEvent.NodeLeaving("n2~2"));
+    settle();
+    assertThat(shares()).containsExactly("m1 n2 4 drains", "m2 n3 0");
+    report("m1", 3);
+    settle();
+    assertThat(shares()).containsExactly("m1 n2 4 drains", "m2 n3 1");
+    report("m1", 0);
+    settle();
+    assertThat(shares()).containsExactly("m1 n2 4 drains", "m2 n3 4");
+    it.stopAll();
+    settle();
+    assertThat(grants()).containsExactly(Map.entry("m2", 4));
+  }
+
+  @Test
+  void reportBeforeTheDrainDoesNotCount() {
+    declare(1, 4, 1);
+    UpstreamShare share = shares.get("m1");
+
+    it.send(new ControllerEvent.NodeLeaving("n2~2"));
+    it.send(new UpstreamReport("m1", share, 0, false)); // sent before
+    settle();
+
+    assertThat(shares()).containsExactly("m1 n2 4 drains", "m2 n3 0");
+  }
+
+  @Test
+  void silentOwnerKeepsItsSlots() {
+    declare(1, 4, 1);
+
+    it.lose("n2~2");
+    settle();
+    advance(Duration.ofMinutes(10));
+
+    assertThat(shares()).containsExactly("m2 n3 0");
+    assertThat(grants()).containsExactly(Map.entry("m1", 4));
+    assertThat(it.details(MODELS).message()).contains("4 of its slots may be in use on node n2");
+    assertThat(probes()).isBetween(600L, 602L);
+  }
+
+  private long probes() {
+    return it.log.stream().filter(ProbeOwner.class::isInstance).count();
+  }
+
+  @Test
+  void refusedDialFreesTheSlotsOneSecondLater() {
+    declare(1, 4, 1);
+    it.lose("n2~2");
+    settle();
+
+    it.send(new ControllerEvent.OwnerFree("n2~2"));
+    advance(Duration.ofMillis(900));
+    assertThat(shares()).containsExactly("m2 n3 0");
+
+    advance(Duration.ofMillis(200));
+    assertThat(shares()).containsExactly("m2 n3 4");
+    assertThat(grants()).containsExactly(Map.entry("m2", 4));
+  }
+
+  @Test
+  void operatorTakesSlotsOfSilentOwnersOnly() {
+    declare(1, 4, 1);
+    it.send(new ControllerEvent.UpstreamTaken(KEY));
+    settle();
+    assertThat(grants()).containsExactly(Map.entry("m1", 4));
+
+    it.lose("n2~2");
+    it.send(new ControllerEvent.UpstreamTaken(KEY));
+    settle();
+
+    assertThat(shares()).containsExactly("m2 n3 4");
+  }
+
+  @Test
+  void leavingNodeKeepsItsSlotsUntilItHasLeft() {
+    declare(1, 4, 1);
+    report("m1", 4);
+    it.send(new ControllerEvent.NodeLeaving("n2~2"));
+    settle();
+    report("m1", 4);
+    advance(Duration.ofSeconds(30));
+    assertThat(shares()).containsExactly("m1 n2 4 drains", "m2 n3 0");
+
+    it.hosted.remove("m1");
+    it.send(new ControllerEvent.NodeLeft("n2~2"));
+    advance(Duration.ofMillis(1_100));
+
+    assertThat(shares()).containsExactly("m2 n3 4");
+  }
+
+  @Test
+  void leaseEndsAfterItsTimeAndThatOfTheUpstream() {
+    it.leaseMillis = 10_000;
+    it.restart(List.of());
+    it.join("n1", "n2~2", "n3~3");
+    declare(1, 4, 1);
+    assertThat(shares.get("m1").leaseMillis()).isEqualTo(10_000);
+    it.lose("n2~2");
+    settle();
+
+    long grace = target(1, 4, 1).settings().get(DeploymentConfig.CANCEL_GRACE_S).toMillis();
+    advance(Duration.ofMillis(11_000 + grace + 30_000 - 100));
+    assertThat(shares()).containsExactly("m2 n3 0");
+
+    advance(Duration.ofMillis(200));
+    assertThat(shares()).containsExactly("m2 n3 4");
+  }
+
+  @Test
+  void deletedApplicationThatIsDeclaredAnewWaitsForItsDrain() {
+    declare(1, 4, 1);
+    it.send(new ControllerEvent.Withdrawn("app"));
+    report("m1", 3);
+    settle();
+    List<ControllerAction> before = new ArrayList<>(it.log);
+    it.declare("app", target(2, 4, 1));
+    settle();
+
+    assertThat(it.log.size()).isGreaterThan(before.size());
+    int all = grants().values().stream().mapToInt(each -> each).sum();
+    assertThat(all).isLessThanOrEqualTo(4);
+  }
+
+  @Test
+  void nextControllerKeepsTheSlotsOfSilentOwners() {
+    declare(1, 4, 1);
+    it.lose("n2~2");
+    settle();
+
+    it.restart(List.of("n1", "n3~3"));
+    it.send(new ControllerEvent.UpstreamsGranted(registry.granted()));
+    it.declare("app", target(1, 4, 1));
+    it.join("n1", "n3~3");
+    settle();
+    advance(Duration.ofMinutes(5));
+
+    assertThat(grants()).containsExactly(Map.entry("m1", 4));
+    assertThat(shares()).containsExactly("m2 n3 0");
+  }
+}
