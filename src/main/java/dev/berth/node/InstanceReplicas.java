@@ -83,7 +83,7 @@ public class InstanceReplicas implements ReplicaListener {
   private final LoopExecutor control;
   private final LongSupplier epochs;
   private final Consumer<ControllerEvent> controller;
-  private @Nullable UpstreamShares shares; // null: an upstream's replica has its whole maximum
+  private @Nullable LocalShares shares; // null: an upstream's replica has its whole maximum
 
   private final Map<String, Found> obtaining = new LinkedHashMap<>(); // replicas without code yet
   final Map<String, LocalReplicaState> hosted = new LinkedHashMap<>();
@@ -360,7 +360,7 @@ public class InstanceReplicas implements ReplicaListener {
   // --- shares ---
 
   /** Begins with shares of upstreams, in a cluster. Call before the first command. */
-  void shareBy(UpstreamShares upstreams) {
+  void shareBy(LocalShares upstreams) {
     shares = upstreams;
   }
 

@@ -124,7 +124,7 @@ final class InstanceRuntime {
             role::tell);
     if (on.cluster != null) {
       TickTimer ticks = control.ticks(on.identity.nanoClock());
-      replicas.shareBy(new UpstreamShares(on.proxies.lease(), ticks, control, role::tell));
+      replicas.shareBy(new LocalShares(on.proxies.lease(), ticks, control, role::tell));
     }
     routes =
         new RouteRegistry(

@@ -42,7 +42,7 @@ public final class OwnerLease {
 
   /** Returns whether no request may start at an upstream. */
   public boolean hasEnded() {
-    return ended || remainingNanos() < 0;
+    return remainingNanos() < 0 || ended; // in this order: renew writes the bit first
   }
 
   /** Returns the time until the lease ends; {@code Long.MAX_VALUE} without a lease. */

@@ -274,7 +274,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
       long charge = charge(next);
       out.write(next).onComplete((sent, failed) -> onWritten(charge));
     }
-    if (responseEnded) {
+    if (responseEnded && state == RelayState.RELAYING) {
       produced.tryComplete();
     }
   }
@@ -358,7 +358,6 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
 
   /** Fails a request that may run on. Its slot is free after {@code orphan_s}. */
   private void onOrphaned(String reason) {
-    responseEnded = true;
     if (state != RelayState.CANCELLED) {
       state = RelayState.CANCELLED;
       ((EarlyFailure) context).breakOff(BerthException.Kind.OUTCOME_UNKNOWN, "upstream: " + reason);

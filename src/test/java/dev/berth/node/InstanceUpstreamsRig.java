@@ -87,7 +87,7 @@ abstract class InstanceUpstreamsRig {
             told::add);
     if (clustered) {
       TickTimer ticks = new TickTimer(timer, clock);
-      replicas.shareBy(new UpstreamShares(lease, ticks, tasks, told::add));
+      replicas.shareBy(new LocalShares(lease, ticks, tasks, told::add));
     }
   }
 

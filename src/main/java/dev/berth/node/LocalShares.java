@@ -23,8 +23,8 @@ import org.slf4j.LoggerFactory;
  * the node's lease ends, all replicas with a lease are closed for good and their connections are
  * reset. Confined to the control loop.
  */
-final class UpstreamShares {
-  private static final Logger LOG = LoggerFactory.getLogger(UpstreamShares.class);
+final class LocalShares {
+  private static final Logger LOG = LoggerFactory.getLogger(LocalShares.class);
 
   /** Interval of the reports of a replica that drains or exceeds its share. */
   static final long REPORT_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
@@ -43,7 +43,7 @@ final class UpstreamShares {
    * @param control the control loop
    * @param controller receives the reports
    */
-  UpstreamShares(
+  LocalShares(
       OwnerLease lease,
       TickTimer ticks,
       LoopExecutor control,
@@ -114,10 +114,10 @@ final class UpstreamShares {
 
   private long reportChanges() {
     running.values().stream()
-        .filter(UpstreamShares::isAwaited)
+        .filter(LocalShares::isAwaited)
         .filter(here -> !here.report().equals(here.reported))
         .forEach(here -> report(here.id()));
-    return running.values().stream().anyMatch(UpstreamShares::isAwaited) ? 0 : TickTimer.NEVER;
+    return running.values().stream().anyMatch(LocalShares::isAwaited) ? 0 : TickTimer.NEVER;
   }
 
   // --- lease ---
@@ -157,7 +157,7 @@ final class UpstreamShares {
       LOG.warn(
           "lease of {} upstreams: ended without the controller: connections reset", leased.size());
     }
-    List<Future<Void>> resets = leased.stream().map(UpstreamShares::close).toList();
+    List<Future<Void>> resets = leased.stream().map(LocalShares::close).toList();
     Future.join(resets).onComplete(reset -> control.execute(this::onClosed));
   }
 

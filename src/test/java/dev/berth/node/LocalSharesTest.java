@@ -23,13 +23,13 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** The shares of upstreams on a node: no slot without one, and true reports of the slots in use. */
-class UpstreamSharesTest extends InstanceUpstreamsRig {
+class LocalSharesTest extends InstanceUpstreamsRig {
   private static final long LEASE_MS = 10_000;
-  private static final Duration REPORT = Duration.ofNanos(UpstreamShares.REPORT_NANOS);
+  private static final Duration REPORT = Duration.ofNanos(LocalShares.REPORT_NANOS);
 
   private final DeploymentTarget target = target(3, 8000);
 
-  UpstreamSharesTest() {
+  LocalSharesTest() {
     super(true);
   }
 
