@@ -32,6 +32,7 @@ abstract sealed class ClientConnection extends ChannelInboundHandlerAdapter
   boolean open;
   boolean closeNotified; // TLS alert of an orderly end
   @Nullable Throwable fault;
+  private boolean outputShut; // then the TLS handler takes any record for a close by the peer
   private boolean closed;
 
   ClientConnection(
@@ -97,7 +98,7 @@ abstract sealed class ClientConnection extends ChannelInboundHandlerAdapter
       loop.dispatch(here -> onConnected(protocol));
     } else if (event instanceof SslHandshakeCompletionEvent failed) {
       loop.dispatch(here -> fail("TLS: " + failed.cause().getMessage()));
-    } else if (event instanceof SslCloseCompletionEvent end && end.isSuccess()) {
+    } else if (event instanceof SslCloseCompletionEvent end && end.isSuccess() && !outputShut) {
       closeNotified = true;
       loop.dispatch(here -> onInputEnd());
     }
@@ -144,6 +145,7 @@ abstract sealed class ClientConnection extends ChannelInboundHandlerAdapter
 
   /** Shuts the output down. */
   void shutOutput() {
+    outputShut = true;
     endTls();
     ((DuplexChannel) Objects.requireNonNull(channel)).shutdownOutput();
   }

@@ -208,6 +208,8 @@ class UpstreamTlsIT {
       if (confirmed) {
         assertThat(peer.readEnd()).isEqualTo("end");
         peer.socket.close();
+      } else {
+        peer.send("late"); // no close
       }
       made.expect("cancelled " + confirmed);
       if (!confirmed) {
