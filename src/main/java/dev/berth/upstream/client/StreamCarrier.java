@@ -146,7 +146,10 @@ final class StreamCarrier implements ExchangeCarrier {
         throw new MalformedResponse("head: over 64 KiB");
       }
       if (status < 200) {
-        return; // informational: dropped
+        if (status > 101) {
+          exchange.onFields(status, fields);
+        }
+        return;
       }
       headed = true;
       boolean head = request != null && request.method().equals("HEAD");
@@ -194,7 +197,10 @@ final class StreamCarrier implements ExchangeCarrier {
     if (!exchange.isSent()) {
       link.reset(id);
     }
-    exchange.onEnd(); // the place where trailers pass
+    if (trailers.size() > 0) {
+      exchange.onFields(0, trailers);
+    }
+    exchange.onEnd();
   }
 
   @Override
