@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *   GET  /api/v1/cluster                       200, ClusterDetails
  *   POST /api/v1/cluster/nodes/{node}/drain    202, {"message"}
  *   POST /api/v1/cluster/nodes/{node}/uncordon 200, {"message"}
- *   POST /api/v1/cluster/take?upstream={key}   202, {"message"}
+ *   POST /api/v1/cluster/take?upstream={key}   200, {"message"}
  * </pre>
  */
 public record ClusterRoutes(ClusterCommands commands) implements AdminRoutes {
@@ -64,7 +64,7 @@ public record ClusterRoutes(ClusterCommands commands) implements AdminRoutes {
             ? Future.failedFuture(
                 CommandRejectedException.invalid("upstream: missing (expected: its url and id)"))
             : commands.take(upstream),
-        202,
+        200,
         told,
         "take upstream");
   }

@@ -85,6 +85,10 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
 
   /** Receives a body that follows the request, or calls a handler that streams its request. */
   void receive(CallRequest message) {
+    if (host.replica.isUpstream && !bodyFollows) {
+      call(message.request()); // its relay takes a whole body
+      return;
+    }
     IncomingBody incoming;
     try {
       incoming = IncomingBody.of(this, message, host.streamsRequests(message.methodName()));
@@ -114,6 +118,10 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
       }
       wholeBytes = body == null ? whole.length() : 0;
     }
+    call(request);
+  }
+
+  private void call(Request request) {
     become(InvocationPhase.HANDLING);
     calling();
     host.invoke(request, this);

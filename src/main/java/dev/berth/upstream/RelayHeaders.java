@@ -108,7 +108,7 @@ final class RelayHeaders {
             add(pairs, name, value);
           }
         });
-    return Headers.of(pairs.toArray(String[]::new));
+    return pairs.size() == 2 * from.size() ? from : Headers.of(pairs.toArray(String[]::new));
   }
 
   private static void add(List<String> pairs, String name, String value) {
@@ -118,10 +118,9 @@ final class RelayHeaders {
 
   /** Returns the names that {@code connection} lists, in lower case: headers of one hop. */
   private static Set<String> namesOfConnection(Headers from) {
-    List<String> values = from.all("connection");
-    return values.isEmpty()
+    return from.get("connection") == null
         ? Set.of()
-        : Stream.of(String.join(",", values).toLowerCase(Locale.ROOT).split(","))
+        : Stream.of(String.join(",", from.all("connection")).toLowerCase(Locale.ROOT).split(","))
             .map(String::strip)
             .collect(Collectors.toSet());
   }
@@ -163,7 +162,11 @@ final class RelayHeaders {
   static String target(Request request, UpstreamSettings settings, String rootPath) {
     String path = without(settings.stripPrefix(), without(rootPath, request.path()));
     String target = settings.pathPrefix() + path;
-    target = target.isEmpty() ? "/" : target.replaceFirst("^//+", "/"); // else an authority
+    int slashes = 0;
+    while (target.startsWith("/", slashes)) {
+      slashes++;
+    }
+    target = target.isEmpty() ? "/" : target.substring(Math.max(0, slashes - 1)); // no authority
     return request.query() == null ? target : target + "?" + request.query();
   }
 

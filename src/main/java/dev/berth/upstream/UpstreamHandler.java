@@ -58,6 +58,7 @@ public final class UpstreamHandler implements AsyncHandler {
             Objects.requireNonNull(settings),
             Objects.requireNonNull(watch),
             instance);
+    relay.receive(request);
     try {
       return relay.start(request, Objects.requireNonNull(client));
     } catch (IllegalArgumentException illegal) { // a character of the head

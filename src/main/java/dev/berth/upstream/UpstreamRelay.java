@@ -93,14 +93,22 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
 
   // --- the request ---
 
-  /** Sends the request. A body within the request message is sent with its head. */
-  Future<Response> start(Request request, UpstreamClient client) {
-    bodiless = request.method().equals("HEAD");
+  /** Receives the part of the body that has arrived. */
+  void receive(Request request) {
+    if (request.body() instanceof Request.Body.Whole whole) {
+      requestEnded = received.add(whole.bytes());
+      return;
+    }
     ReadStream<Buffer> body = request.stream();
     body.exceptionHandler(left -> {}); // a cancel follows
     body.endHandler(end -> onRequestEnd());
     body.handler(piece -> onRequestPiece(body, piece));
     body.resume(); // the bytes of the message arrive within this call
+  }
+
+  /** Sends the request. A body within the request message is sent with its head. */
+  Future<Response> start(Request request, UpstreamClient client) {
+    bodiless = request.method().equals("HEAD");
     Buffer whole = requestEnded ? joined() : null;
     UpstreamExchange begun =
         client.send(
@@ -112,8 +120,8 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
             whole,
             this);
     exchange = begun;
-    if (whole == null && !received.isEmpty()) {
-      onRequestPiece(body, joined());
+    if (!received.isEmpty()) {
+      onRequestPiece(request.stream(), joined());
     }
     context.onCancel(this::cancel);
     return answer.future();
@@ -172,7 +180,9 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
       state = RelayState.REFUSED;
       failure = new UpstreamNotRun("status " + status, retryAfter);
     }
-    ports.loop().execute(this::onTurnEnd);
+    if (!exchange().isComplete()) {
+      ports.loop().execute(this::onTurnEnd);
+    }
   }
 
   @Override

@@ -117,8 +117,9 @@ class UpstreamCommandTest {
 
   @Test
   void takeNamesTheUpstream() {
-    instance.answer("POST /api/v1/cluster/take", 202, "{\"message\": \"done\"}");
-    assertThat(instance.execute("upstream", "take", "http://10.0.0.7:8000")).isZero();
+    instance.answer("POST /api/v1/cluster/take", 200, "{\"message\": \"done\"}");
+    int code = instance.execute("upstream", "take", "http://10.0.0.7:8000");
+    assertThat(code).as(instance.err.toString()).isZero();
     assertThat(instance.out.toString()).contains("slots of silent owners");
     assertThat(instance.asked)
         .contains("POST /api/v1/cluster/take?upstream=http%3A%2F%2F10.0.0.7%3A8000");

@@ -89,4 +89,18 @@ class UpstreamOwnersTest extends ServeControlRig {
     assertThat(control.state.find("b")).isNull();
     assertThat(control.refusedApplications()).containsExactly("b");
   }
+
+  @Test
+  void storedUpstreamsServeAsANodeOfACluster() {
+    start();
+    deploy("a", application("a", "http://h:1"));
+    stop();
+    String cluster =
+        "{berth: {cluster: {name: c, node: n, role: control, control: [n@127.0.0.1:1], bind: 127.0.0.1,"
+            + " insecure: true}}}";
+    ServeConfig file = ConfigReader.read("file", folder, cluster);
+    start(file, new JournalLog(kept()));
+
+    assertThat(control.find("a", 1)).isNotNull();
+  }
 }

@@ -61,7 +61,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
   }
 
   /**
-   * Replaces Vert.x's decoder, if a pipeline contains it.
+   * Replaces Vert.x's decoder and encoder, if a pipeline contains them.
    *
    * @param options limits of lines and heads
    * @param upgrades whether a request may upgrade its connection to HTTP/2
@@ -71,6 +71,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     if (pipeline.get(NAME) instanceof VertxHttpRequestDecoder before
         && !(before instanceof RequestDecoder)) {
       pipeline.replace(before, NAME, new RequestDecoder(options, upgrades));
+      ResponseEncoder.install(pipeline);
     }
   }
 

@@ -20,6 +20,9 @@ sealed interface ExchangeCarrier permits UpstreamConnection, StreamCarrier {
 
   boolean hasUnwritten();
 
+  /** Returns whether the response was read to its end; an unknown end counts as not read. */
+  boolean isComplete();
+
   /** Reads the response, or stops reading it. */
   void read(boolean on);
 

@@ -36,6 +36,7 @@ final class ResponseParser {
 
   /** Receiver of one response. */
   interface ResponseSink {
+    /** Handles the head, before the parts of the body within the same read. */
     void onHead(int status, Headers headers);
 
     /** Handles an informational response without 100 and 101, or trailers with status 0. */
@@ -70,6 +71,7 @@ final class ResponseParser {
   private boolean chunked;
   private long length; // of the body
   private long left; // of the body or the chunk
+  private @Nullable Headers head; // completed in this read
   private @Nullable ByteBuf piece; // of this read
   private @Nullable Headers trailers; // of this read
   private boolean reusable;
@@ -117,6 +119,11 @@ final class ResponseParser {
         }
       }
     } finally {
+      Headers completed = head;
+      if (completed != null) {
+        head = null;
+        sink.onHead(status, completed);
+      }
       ByteBuf whole = piece;
       if (whole != null) {
         piece = null;
@@ -345,7 +352,7 @@ final class ResponseParser {
       reusable = false;
     }
     headBytes = 0;
-    sink.onHead(status, fields());
+    head = fields();
     pairCount = 0; // of trailers
   }
 

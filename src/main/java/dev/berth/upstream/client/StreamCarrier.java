@@ -119,6 +119,11 @@ final class StreamCarrier implements ExchangeCarrier {
   }
 
   @Override
+  public boolean isComplete() {
+    return false;
+  }
+
+  @Override
   public boolean hasUnwritten() {
     return unwritten > 0;
   }

@@ -324,6 +324,11 @@ final class UpstreamConnection extends ClientConnection
   }
 
   @Override
+  public boolean isComplete() {
+    return parser.isDone();
+  }
+
+  @Override
   public boolean isUsable() {
     return isActive();
   }

@@ -163,6 +163,11 @@ public final class UpstreamExchange {
     return phase == ExchangePhase.RECEIVING;
   }
 
+  /** Returns whether all bytes of the response have arrived, and its end follows at once. */
+  public boolean isComplete() {
+    return connection.isComplete();
+  }
+
   // --- end ---
 
   /**
