@@ -75,7 +75,10 @@ record PastAttempts(
   /** Returns whether a replica or router is among the past attempts. */
   static boolean contain(@Nullable PastAttempts past, Object place) {
     for (PastAttempts each = past; each != null; each = each.before) {
-      if (each.place == place) {
+      if (each.place == place
+          || (each.place instanceof RoutedReplica tried // a lost one may join again
+              && place instanceof RoutedReplica replica
+              && tried.info.address().equals(replica.info.address()))) {
         return true;
       }
     }

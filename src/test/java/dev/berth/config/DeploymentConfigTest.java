@@ -55,7 +55,8 @@ class DeploymentConfigTest {
                 + Yaml.plain(said)
                     .toString()
                     .replace(
-                        "version=v1", "version=v1, upstreams=[], fallback=[], replay_bytes=1048576")
+                        "version=v1",
+                        "version=v1, upstreams=[], fallback=[], replay_bytes=1048576, idempotent=false")
                 + "]");
   }
 
@@ -91,7 +92,7 @@ class DeploymentConfigTest {
                 + " autoscaling={count_reserved=true, count_starting=true,"
                 + " stabilization_window_s=0, panic_threshold=2},"
                 + " max_constructor_retry_count=20, upstreams=[], fallback=[],"
-                + " replay_bytes=1048576}}");
+                + " replay_bytes=1048576, idempotent=false}}");
   }
 
   @Test

@@ -1,10 +1,12 @@
 package dev.berth.simulation;
 
 import dev.berth.api.AsyncHandler;
+import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
+import dev.berth.protocol.port.FieldSink;
 import dev.berth.protocol.port.UpstreamNotRun;
 import dev.berth.simulation.Executions.Execution;
 import io.vertx.core.Future;
@@ -224,6 +226,9 @@ final class SimulatedHandler implements AsyncHandler {
         "text/event-stream",
         writer -> {
           on.executions.produce(execution);
+          if (on.upstreams) {
+            ((FieldSink) context).passFields(0, Headers.of("sum", "1"));
+          }
           return write(execution, context, writer, random.nextInt(6))
               .onComplete((none, failure) -> on.executions.settle(execution));
         });
