@@ -96,7 +96,7 @@ public final class Controller {
     } else if (event instanceof ControllerEvent.PolicyAnswered answered) {
       autoscaled.onPolicyAnswered(answered, turn);
     } else if (event instanceof ControllerEvent.UpstreamsGranted granted) {
-      deployments.shares.onGranted(granted.grants());
+      deployments.shares.onGranted(granted.grants(), nowNanos);
     } else if (event instanceof ControllerEvent.UpstreamReport report) {
       deployments.shares.onReport(report);
     } else if (event instanceof ControllerEvent.OwnerFree free) {

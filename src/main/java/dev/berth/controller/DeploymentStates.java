@@ -484,7 +484,11 @@ final class DeploymentStates {
     if (replica.isActive()) {
       boolean ran = replica.phase != ReplicaPhase.STARTING;
       reason = ran ? "it ended" : "it ended during its start";
-      if (!replica.isSick()) {
+      if (ran && !replica.upstream.isEmpty()) { // an ended lease is no fault of its version
+        replica.deployment.progress =
+            replica.deployment.progress.with(
+                replica.deployment.progress.standing().lacking(reason));
+      } else if (!replica.isSick()) {
         fail(replica, ran ? ReplicaFailure.HEALTH : ReplicaFailure.START, reason, turn);
       }
       replica.deployment.remember(replica, reason);

@@ -37,6 +37,7 @@ record NodeStates(
     if (event instanceof NodeJoined joined) {
       recovery.waitForAll();
       hosts.onNodeJoined(joined.node(), joined.zone());
+      deployments.shares.onNodeJoined(joined.node());
       autoscaled.expect(List.of(joined.node()), turn.nowNanos);
     } else if (host != null) {
       of(host, event, turn);

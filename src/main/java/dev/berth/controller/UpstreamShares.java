@@ -71,8 +71,9 @@ final class UpstreamShares {
   private final Map<String, Upstream> all = new HashMap<>(); // by identity without part
   private final Map<String, String> identities = new HashMap<>(); // by replica id
   private final Set<String> changed = new LinkedHashSet<>(); // identities to balance
+  private final Map<String, Set<String>> found = new HashMap<>(); // in inventories, by bus name
   private final Map<String, Long> silentNanos = new HashMap<>(); // since when, by bus name
-  private boolean isProposing;
+  private boolean isProposing = true; // also before the first report of the log's grants
   private long lastNumber;
   private long probeNanos = Long.MAX_VALUE; // time of the next dials
   private long wakeNanos = Long.MAX_VALUE;
@@ -89,7 +90,7 @@ final class UpstreamShares {
   // --- events ---
 
   /** Replaces the known grants by those of the log. */
-  void onGranted(List<UpstreamGrant> grants) {
+  void onGranted(List<UpstreamGrant> grants, long nowNanos) {
     isProposing = false;
     all.forEach((identity, each) -> each.grants.clear());
     for (UpstreamGrant grant : grants) {
@@ -99,6 +100,7 @@ final class UpstreamShares {
     all.values().removeIf(Upstream::isEmpty);
     all.values().forEach(each -> each.freeNanos.keySet().retainAll(each.grants.keySet()));
     identities.values().retainAll(all.keySet());
+    found.keySet().forEach(node -> endMissing(node, nowNanos));
   }
 
   void onReplicaAdded(ReplicaRecord replica) {
@@ -110,6 +112,7 @@ final class UpstreamShares {
 
   /** Handles the end of a replica; that of a lost node may still run. */
   void onReplicaRemoved(String replicaId, long nowNanos) {
+    found.values().forEach(each -> each.remove(replicaId));
     Upstream upstream = find(replicaId);
     if (upstream == null) {
       return;
@@ -131,18 +134,23 @@ final class UpstreamShares {
   /** Ends the grants of a present node for replicas that it no longer has. */
   void onInventory(Inventory inventory, long nowNanos) {
     Set<String> there = new LinkedHashSet<>();
-    inventory
-        .replicas()
-        .forEach(
-            found -> {
-              there.add(found.info().replicaId());
-              UpstreamReport report = found.report();
-              if (report != null) {
-                onReport(report);
-              }
-            });
+    for (Inventory.Found each : inventory.replicas()) {
+      there.add(each.info().replicaId());
+      UpstreamReport report = each.report();
+      if (report != null) {
+        onReport(report);
+        repeat(report);
+      }
+    }
+    found.put(inventory.node(), there);
+    endMissing(inventory.node(), nowNanos);
+  }
+
+  /** Ends the grants of replicas that ended before their grant was known. */
+  private void endMissing(String node, long nowNanos) {
+    Set<String> there = found.getOrDefault(node, Set.of());
     forEachGrant(
-        inventory.node(),
+        node,
         (upstream, grant) -> {
           String id = grant.replicaId();
           if (!there.contains(id) && !upstream.owners.containsKey(id)) {
@@ -151,14 +159,31 @@ final class UpstreamShares {
         });
   }
 
+  /** Sends a share again that was lost with an earlier link. */
+  private void repeat(UpstreamReport report) {
+    Upstream upstream = find(report.replicaId());
+    ShareOwner owner = upstream == null ? null : upstream.owners.get(report.replicaId());
+    if (owner != null && owner.commanded.number() != 0) {
+      owner.commanded = report.share();
+    }
+  }
+
+  /** Ends the silence of a node, so that its next loss begins a new one. */
+  void onNodeJoined(String node) {
+    silentNanos.remove(node);
+    found.remove(node);
+  }
+
   /** Begins the silence of a lost node. */
   void onNodeLost(String node, long nowNanos) {
     silentNanos.put(node, nowNanos);
+    found.remove(node);
     forEachGrant(node, (upstream, grant) -> changed.add(grant.upstream()));
   }
 
   /** Ends the grants of an absent node: it left, or its process has ended. */
   void onNodeEnded(String node, long nowNanos) {
+    found.remove(node);
     forEachGrant(
         node,
         (upstream, grant) -> {
@@ -467,7 +492,7 @@ final class UpstreamShares {
           0,
           leaseMillis,
           RESET_MILLIS + (stops ? 0 : orphan),
-          grace + orphan);
+          RESET_MILLIS + grace + orphan);
     }
   }
 }

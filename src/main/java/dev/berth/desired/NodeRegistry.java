@@ -4,6 +4,7 @@ import dev.berth.controller.UpstreamGrant;
 import dev.berth.protocol.json.RecordReader;
 import dev.berth.protocol.json.RecordWriter;
 import io.vertx.core.json.JsonObject;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -112,8 +113,8 @@ public record NodeRegistry(
   }
 
   /**
-   * Changes grants of upstreams. A change changes nothing if with it the grants of an upstream
-   * would have more slots than its limit, and more than before.
+   * Changes grants of upstreams. Nothing changes for an upstream whose grants would then have more
+   * slots than its limit, and more than before.
    *
    * @param changed new and changed grants
    * @param ended replica ids of removed ones
@@ -125,19 +126,24 @@ public record NodeRegistry(
     granted().forEach(each -> all.put(each.replicaId(), each));
     changed.forEach(each -> all.put(each.replicaId(), each));
     all.keySet().removeAll(ended);
+    Set<String> exceeded = new HashSet<>();
+    limits.forEach(
+        (upstream, limit) -> {
+          if (sum(all.values(), upstream) > Math.max(limit, sum(granted(), upstream))) {
+            exceeded.add(upstream);
+          }
+        });
+    all.values().removeIf(each -> exceeded.contains(each.upstream()));
+    granted().stream()
+        .filter(each -> exceeded.contains(each.upstream()))
+        .forEach(each -> all.put(each.replicaId(), each));
     List<UpstreamGrant> next = all.values().stream().sorted(UpstreamGrant.ORDER).toList();
-    boolean exceeds =
-        limits.entrySet().stream()
-            .anyMatch(
-                each ->
-                    sum(next, each.getKey())
-                        > Math.max(each.getValue(), sum(granted(), each.getKey())));
-    return exceeds
+    return next.equals(granted())
         ? this
         : new NodeRegistry(cluster, generation, origin, last, nodes, cordoned, standsBy, next);
   }
 
-  private static int sum(List<UpstreamGrant> grants, String upstream) {
+  private static int sum(Collection<UpstreamGrant> grants, String upstream) {
     return grants.stream()
         .filter(each -> each.upstream().equals(upstream))
         .mapToInt(UpstreamGrant::maximum)

@@ -90,6 +90,7 @@ final class ControlRole extends LocalController
   private Future<Void> restoring = Future.succeededFuture(); // last attempt to fetch lost jars
   private long restores = -1; // timer id
   private boolean standsBy;
+  private boolean isGranting; // until a change of grants is committed and reported
   private final AddressPublisher addresses; // of the applications' consumers
   private final Set<String> told = new HashSet<>(); // bus names of nodes with all standing commands
 
@@ -187,7 +188,9 @@ final class ControlRole extends LocalController
   void tellHosted(Consumer<ControllerEvent> controller) {
     standing.begin(serve.applications().stream().map(DeclaredApplication::name).toList());
     told.clear();
-    controller.accept(new UpstreamsGranted(serve.nodes().granted()));
+    if (!isGranting) { // else the change of the earlier controller may still be committed
+      controller.accept(new UpstreamsGranted(serve.nodes().granted()));
+    }
     reportJoined(on.identity().node(), side.config.zone(), controller);
     for (Member each : side.members.list()) {
       String node = each.node().busName();
@@ -225,6 +228,7 @@ final class ControlRole extends LocalController
    * may still be committed, and only a later commit excludes that.
    */
   private void grant(GrantUpstreams change) {
+    isGranting = true;
     List<UpstreamGrant> placed = new ArrayList<>();
     for (UpstreamGrant each : change.grants()) {
       Member owner = side.members.find(each.node());
@@ -240,7 +244,7 @@ final class ControlRole extends LocalController
         .onComplete(
             (registry, failed) -> {
               if (registry != null && !registry.granted().equals(before)) {
-                tell(new UpstreamsGranted(registry.granted()));
+                reportGrants(registry);
               } else if (!isDraining() || registry != null) {
                 control.home().setTimer(REPEAT.toMillis(), due -> grantAgain(change, failed));
               }
@@ -249,10 +253,15 @@ final class ControlRole extends LocalController
 
   private void grantAgain(GrantUpstreams change, @Nullable Throwable failed) {
     if (failed == null) {
-      tell(new UpstreamsGranted(serve.nodes().granted()));
+      reportGrants(serve.nodes());
     } else {
       grant(change);
     }
+  }
+
+  private void reportGrants(NodeRegistry registry) {
+    isGranting = false;
+    tell(new UpstreamsGranted(registry.granted()));
   }
 
   /** Dials the port of a silent owner, unless another process has registered it. */
@@ -261,6 +270,7 @@ final class ControlRole extends LocalController
     boolean isReplaced =
         side.members.list().stream()
             .map(Member::node)
+            .filter(each -> !each.busName().equals(grant.node()))
             .filter(each -> each.ports().data() == grant.port())
             .anyMatch(each -> each.host().equals(grant.host()));
     if (isReplaced) {

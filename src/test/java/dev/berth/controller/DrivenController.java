@@ -82,6 +82,7 @@ final class DrivenController {
   final Map<String, BuiltApplication> code = new HashMap<>();
   final Map<String, Hosted> hosted = new LinkedHashMap<>();
   final Map<String, Integer> ongoing = new HashMap<>();
+  final Map<String, ControllerEvent.UpstreamReport> reports = new HashMap<>(); // in inventories
   final List<String> lookedAt = new ArrayList<>(); // replicas whose ongoing requests it asked for
   final Map<DeploymentId, RoutingSnapshot> routes = new HashMap<>();
   final Map<DeploymentId, DeploymentTarget> complete = new LinkedHashMap<>();
@@ -346,7 +347,7 @@ final class DrivenController {
                 0,
                 each.upstream,
                 "",
-                null));
+                reports.get(each.id)));
       }
     }
     return new ControllerEvent.Inventory(node, found, List.copyOf(complete.values()));

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
@@ -34,7 +35,13 @@ class UpstreamSharesTest {
   @BeforeEach
   void formCluster() {
     it.inCluster = true;
-    it.join("n1", "n2~2", "n3~3");
+    begin("n1", "n2~2", "n3~3");
+  }
+
+  /** Reports the log's grants, then the nodes. */
+  private void begin(String... nodes) {
+    it.send(new ControllerEvent.UpstreamsGranted(registry.granted()));
+    it.join(nodes);
   }
 
   private static DeploymentTarget target(int version, int maximum, int owners) {
@@ -50,7 +57,9 @@ class UpstreamSharesTest {
 
   /** Commits proposed grants, applies shares, and lets replicas start and stop. */
   private void settle() {
+    int turns = 0;
     while (done < it.log.size() || it.hosted.values().stream().anyMatch(each -> !each.runs)) {
+      assertThat(++turns).isLessThan(5_000);
       it.runAll();
       it.hosted.values().stream()
           .filter(each -> each.next != null)
@@ -276,14 +285,14 @@ class UpstreamSharesTest {
   void leaseEndsAfterItsTimeAndThatOfTheUpstream() {
     it.leaseMillis = 10_000;
     it.restart(List.of());
-    it.join("n1", "n2~2", "n3~3");
+    begin("n1", "n2~2", "n3~3");
     declare(1, 4, 1);
     assertThat(shares.get("m1").leaseMillis()).isEqualTo(10_000);
     it.lose("n2~2");
     settle();
 
     long grace = target(1, 4, 1).settings().get(DeploymentConfig.CANCEL_GRACE_S).toMillis();
-    advance(Duration.ofMillis(11_000 + grace + 30_000 - 100));
+    advance(Duration.ofMillis(11_000 + 1_000 + grace + 30_000 - 100));
     assertThat(shares()).containsExactly("m2 n3 0");
 
     advance(Duration.ofMillis(200));
@@ -291,7 +300,7 @@ class UpstreamSharesTest {
   }
 
   @Test
-  void deletedApplicationThatIsDeclaredAnewWaitsForItsDrain() {
+  void deletedApplicationDeclaredAgainWaitsForItsDrain() {
     declare(1, 4, 1);
     it.send(new ControllerEvent.Withdrawn("app"));
     report("m1", 3);
@@ -320,5 +329,117 @@ class UpstreamSharesTest {
 
     assertThat(grants()).containsExactly(Map.entry("m1", 4));
     assertThat(shares()).containsExactly("m2 n3 0");
+  }
+
+  @Test
+  void earlierLossOfANodeEndsNoLeaseOfItsLaterLeave() {
+    it.leaseMillis = 10_000;
+    it.restart(List.of());
+    begin("n1", "n2~2", "n3~3");
+    declare(1, 4, 1);
+    Hosted drains = it.hosted.get("m1");
+    it.lose("n2~2");
+    drains.stopping = true; // it returns with a fresh registration
+    it.hosted.put("m1", drains);
+    it.join("n2~2");
+    report("m1", 3);
+    advance(Duration.ofMinutes(5));
+    assertThat(grants()).containsExactly(Map.entry("m1", 3), Map.entry("m2", 1));
+
+    it.hosted.remove("m1");
+    it.send(new ControllerEvent.NodeLeft("n2~2"));
+    settle();
+    assertThat(grants()).containsExactly(Map.entry("m1", 3), Map.entry("m2", 1));
+    advance(Duration.ofMillis(1_100));
+    assertThat(grants()).containsExactly(Map.entry("m2", 4));
+  }
+
+  @Test
+  void shareLostWithItsLinkIsSentAgain() {
+    declare(1, 4, 1);
+    it.reports.put("m1", new UpstreamReport("m1", shares.get("m1"), 0, false));
+    declare(2, 6, 1);
+    assertThat(shares.remove("m1").maximum()).isEqualTo(6); // but it never arrived
+
+    it.send(it.inventory("n2~2"));
+    settle();
+
+    assertThat(shares.get("m1").maximum()).isEqualTo(6);
+  }
+
+  @Test
+  void grantThatIsCommittedAfterTheEndOfItsReplicaEnds() {
+    it.declare("app", target(1, 4, 1));
+    it.runAll();
+    assertThat(it.log).anyMatch(GrantUpstreams.class::isInstance);
+
+    it.die("m1");
+    settle();
+    advance(Duration.ofMinutes(1));
+
+    assertThat(grants()).containsExactly(Map.entry("m2", 4));
+  }
+
+  @Test
+  void grantOfAnEndedReplicaEndsThoughTheInventoryCameFirst() {
+    declare(1, 4, 1);
+    it.hosted.remove("m1");
+    it.restart(List.of("n1", "n2~2", "n3~3"));
+    it.declare("app", target(1, 4, 1));
+    it.join("n1", "n2~2", "n3~3");
+    it.runAll();
+    assertThat(it.asked(GrantUpstreams.class)).hasSize(1); // of the earlier controller
+
+    it.send(new ControllerEvent.UpstreamsGranted(registry.granted()));
+    done = it.log.size() - 1;
+    settle();
+    advance(Duration.ofMinutes(1));
+
+    assertThat(grants()).containsExactly(Map.entry("m2", 4));
+  }
+
+  @Test
+  void refusedChangeOfAnUpstreamHoldsNoOther() {
+    UpstreamGrant a = new UpstreamGrant("m1", KEY, "n1~1", "h", 7, 4, 0, 1_000, 1_000);
+    UpstreamGrant b = new UpstreamGrant("m2", "http://b", "n1~1", "h", 7, 4, 0, 1_000, 1_000);
+    UpstreamGrant rival = new UpstreamGrant("m3", KEY, "n2~2", "h", 7, 1, 0, 1_000, 1_000);
+    NodeRegistry before = registry.granting(List.of(a, b), Set.of(), Map.of(KEY, 4, "http://b", 4));
+
+    NodeRegistry after =
+        before.granting(List.of(a.with(5, 0), rival), Set.of("m2"), Map.of(KEY, 4, "http://b", 4));
+
+    assertThat(before.granted()).containsExactly(a, b);
+    assertThat(after.granted()).containsExactly(a);
+    assertThat(after.granting(List.of(rival), Set.of(), Map.of(KEY, 4))).isSameAs(after);
+  }
+
+  @Test
+  void nextControllerDoesNothingBeforeTheGrantsOfTheLog() {
+    declare(1, 4, 1);
+    it.restart(List.of("n1", "n2~2", "n3~3"));
+    it.declare("app", target(2, 6, 1));
+    it.reports.put("m1", new UpstreamReport("m1", shares.get("m1"), 0, false));
+    List<ControllerAction> before = List.copyOf(it.log);
+    it.join("n1", "n2~2", "n3~3");
+    it.reconfigured("m1");
+
+    assertThat(it.log.subList(before.size(), it.log.size()))
+        .noneMatch(each -> each instanceof ShareUpstream || each instanceof GrantUpstreams);
+    it.send(new ControllerEvent.UpstreamsGranted(registry.granted()));
+    settle();
+    assertThat(shares.get("m1").maximum()).isEqualTo(6);
+  }
+
+  @Test
+  void endsOfOwnersBlameNoVersion() {
+    declare(1, 4, 1);
+    declare(2, 6, 3);
+    it.hosted.clear(); // their leases have ended
+    List.of("n1", "n2~2", "n3~3").forEach(node -> it.send(it.inventory(node)));
+    settle();
+    advance(Duration.ofMinutes(1));
+
+    assertThat(it.state(MODELS)).startsWith("HEALTHY");
+    assertThat(grants().values()).containsExactly(2, 2, 2);
   }
 }
