@@ -108,6 +108,7 @@ public final class MetricsPush {
                   () -> 0.5,
                   () -> 0,
                   PUSH.multipliedBy(10).toNanos(),
+                  0,
                   all -> Map.of()));
       ReportIntervals rhythm = new ReportIntervals(RECORD, PUSH);
       for (int instance = 0; instance < instances; instance++) {

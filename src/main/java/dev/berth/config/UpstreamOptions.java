@@ -384,9 +384,9 @@ public final class UpstreamOptions {
       return; // invalid, already reported
     }
     Integer maximum = entry.find(MAX_ONGOING_REQUESTS);
-    if (maximum != null && entry.get(OWNERS) > maximum) {
-      entry.problem(
-          OWNERS, entry.get(OWNERS).toString(), "at most max_ongoing_requests, " + maximum);
+    Integer owners = entry.find(OWNERS);
+    if (maximum != null && owners != null && owners > maximum) {
+      entry.problem(OWNERS, owners.toString(), "at most max_ongoing_requests, " + maximum);
     }
     if (entry.gives(TLS) && !origin.isTls()) {
       entry.problem(TLS, "with " + origin, "a url of https, or no tls");

@@ -63,7 +63,7 @@ final class DeploymentState {
   private record FailedStart(DeploymentVersion version, long nanos) {}
 
   /** Returns the target of new replicas; null while the only version has failed. */
-  @Nullable DeploymentTarget made() {
+  @Nullable DeploymentTarget startTarget() {
     return progress.frozen() ? progress.complete() : target;
   }
 

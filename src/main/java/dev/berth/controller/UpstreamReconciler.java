@@ -44,7 +44,7 @@ final class UpstreamReconciler {
     this.deployment = deployment;
     this.target = deployment.target;
     this.before = deployment.progress;
-    this.made = deployment.made();
+    this.made = deployment.startTarget();
     this.wanted = made == null ? Set.of() : UpstreamOptions.byKey(made.settings()).keySet();
     this.nowNanos = nowNanos;
   }

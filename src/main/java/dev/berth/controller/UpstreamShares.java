@@ -39,8 +39,8 @@ final class UpstreamShares {
   /** Interval of the dials of a silent owner, in nanoseconds. */
   private static final long PROBE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** One upstream. Its maps are keyed by replica id. */
-  private static final class Upstream {
+  /** State of one upstream, in maps by replica id. */
+  private static final class UpstreamState {
     final Map<String, UpstreamGrant> grants = new TreeMap<>();
     final Map<String, ShareOwner> owners = new LinkedHashMap<>(); // known replicas
     final Map<String, UpstreamReport> reports = new HashMap<>(); // last ones
@@ -62,13 +62,13 @@ final class UpstreamShares {
   }
 
   private interface GrantVisitor {
-    void visit(Upstream upstream, UpstreamGrant grant);
+    void visit(UpstreamState upstream, UpstreamGrant grant);
   }
 
   private final Epoch epoch;
   private final NodePool hosts;
   private final long leaseMillis;
-  private final Map<String, Upstream> all = new HashMap<>(); // by identity without part
+  private final Map<String, UpstreamState> all = new HashMap<>(); // by identity without part
   private final Map<String, String> identities = new HashMap<>(); // by replica id
   private final Set<String> changed = new LinkedHashSet<>(); // identities to balance
   private final Map<String, Set<String>> found = new HashMap<>(); // in inventories, by bus name
@@ -97,7 +97,7 @@ final class UpstreamShares {
       of(grant.replicaId(), grant.upstream()).grants.put(grant.replicaId(), grant);
     }
     changed.addAll(all.keySet());
-    all.values().removeIf(Upstream::isEmpty);
+    all.values().removeIf(UpstreamState::isEmpty);
     all.values().forEach(each -> each.freeNanos.keySet().retainAll(each.grants.keySet()));
     identities.values().retainAll(all.keySet());
     found.keySet().forEach(node -> endMissing(node, nowNanos));
@@ -113,19 +113,19 @@ final class UpstreamShares {
   /** Handles the end of a replica; that of a lost node may still run. */
   void onReplicaRemoved(String replicaId, long nowNanos) {
     found.values().forEach(each -> each.remove(replicaId));
-    Upstream upstream = find(replicaId);
+    UpstreamState upstream = find(replicaId);
     if (upstream == null) {
       return;
     }
     ShareOwner owner = upstream.owners.remove(replicaId);
     UpstreamGrant grant = upstream.grants.get(replicaId);
     if (grant != null && (owner == null || hosts.has(owner.replica.node))) {
-      ended(upstream, grant, nowNanos);
+      endGrant(upstream, grant, nowNanos);
     }
   }
 
   void onReport(UpstreamReport report) {
-    Upstream upstream = find(report.replicaId());
+    UpstreamState upstream = find(report.replicaId());
     if (upstream != null) {
       upstream.reports.put(report.replicaId(), report);
     }
@@ -154,14 +154,14 @@ final class UpstreamShares {
         (upstream, grant) -> {
           String id = grant.replicaId();
           if (!there.contains(id) && !upstream.owners.containsKey(id)) {
-            ended(upstream, grant, nowNanos);
+            endGrant(upstream, grant, nowNanos);
           }
         });
   }
 
   /** Sends a share again that was lost with an earlier link. */
   private void repeat(UpstreamReport report) {
-    Upstream upstream = find(report.replicaId());
+    UpstreamState upstream = find(report.replicaId());
     ShareOwner owner = upstream == null ? null : upstream.owners.get(report.replicaId());
     if (owner != null && owner.commanded.number() != 0) {
       owner.commanded = report.share();
@@ -188,14 +188,14 @@ final class UpstreamShares {
         node,
         (upstream, grant) -> {
           if (isSilent(grant)) {
-            ended(upstream, grant, nowNanos);
+            endGrant(upstream, grant, nowNanos);
           }
         });
   }
 
   /** Ends the grants of silent owners at once, by an operator's decision. */
   void onTaken(String identity, long nowNanos) {
-    Upstream upstream = all.get(identity);
+    UpstreamState upstream = all.get(identity);
     if (upstream != null) {
       changed.add(identity);
       upstream.grants.values().stream()
@@ -204,7 +204,7 @@ final class UpstreamShares {
     }
   }
 
-  private void ended(Upstream upstream, UpstreamGrant grant, long nowNanos) {
+  private void endGrant(UpstreamState upstream, UpstreamGrant grant, long nowNanos) {
     UpstreamReport last = upstream.reports.get(grant.replicaId());
     boolean isEmpty = last != null && last.draining() && last.ongoing() == 0;
     long waits = isEmpty ? 0 : TimeUnit.MILLISECONDS.toNanos(grant.resetMillis());
@@ -213,20 +213,20 @@ final class UpstreamShares {
   }
 
   private void forEachGrant(String node, GrantVisitor visitor) {
-    for (Upstream each : all.values()) {
+    for (UpstreamState each : all.values()) {
       each.grants.values().stream()
           .filter(grant -> grant.node().equals(node))
           .forEach(grant -> visitor.visit(each, grant));
     }
   }
 
-  private Upstream of(String replicaId, String identity) {
+  private UpstreamState of(String replicaId, String identity) {
     identities.put(replicaId, identity);
     changed.add(identity);
-    return all.computeIfAbsent(identity, none -> new Upstream());
+    return all.computeIfAbsent(identity, none -> new UpstreamState());
   }
 
-  private @Nullable Upstream find(String replicaId) {
+  private @Nullable UpstreamState find(String replicaId) {
     String identity = identities.get(replicaId);
     if (identity != null) {
       changed.add(identity);
@@ -256,10 +256,10 @@ final class UpstreamShares {
     Set<String> ended = new LinkedHashSet<>();
     Map<String, Integer> limits = new LinkedHashMap<>();
     for (String identity : changed) {
-      Upstream upstream = all.get(identity);
+      UpstreamState upstream = all.get(identity);
       if (upstream != null) {
         int before = grants.size() + ended.size();
-        int limit = new Balance(upstream, turn, grants, ended).run();
+        int limit = new ShareBalance(upstream, turn, grants, ended).run();
         if (grants.size() + ended.size() > before) {
           limits.put(identity, limit);
         }
@@ -277,7 +277,7 @@ final class UpstreamShares {
   private void arm(long nowNanos) {
     boolean dials = false;
     wakeNanos = Long.MAX_VALUE;
-    for (Upstream each : all.values()) {
+    for (UpstreamState each : all.values()) {
       for (UpstreamGrant grant : each.grants.values()) {
         wakeNanos = Math.min(wakeNanos, endNanos(each, grant));
         dials |= isSilent(grant);
@@ -317,7 +317,7 @@ final class UpstreamShares {
   }
 
   /** Returns the time at which a grant ends; {@link Long#MAX_VALUE} while unknown. */
-  private long endNanos(Upstream upstream, UpstreamGrant grant) {
+  private long endNanos(UpstreamState upstream, UpstreamGrant grant) {
     long known = upstream.freeNanos.getOrDefault(grant.replicaId(), Long.MAX_VALUE);
     PooledNode own = hosts.get(epoch.node());
     boolean stops = own != null && own.leaving; // its next controller may renew leases
@@ -338,13 +338,13 @@ final class UpstreamShares {
 
   private static @Nullable Settings entry(ReplicaRecord replica) {
     DeploymentState deployment = replica.deployment;
-    DeploymentTarget wanted = deployment.deleting ? null : deployment.made();
+    DeploymentTarget wanted = deployment.deleting ? null : deployment.startTarget();
     return wanted == null ? null : UpstreamOptions.byKey(wanted.settings()).get(replica.upstream);
   }
 
-  /** One decision about an upstream. */
-  private final class Balance {
-    private final Upstream upstream;
+  /** Decision about the shares of one upstream. */
+  private final class ShareBalance {
+    private final UpstreamState upstream;
     private final ReconcilePass turn;
     private final List<UpstreamGrant> grants;
     private final Set<String> ended;
@@ -352,7 +352,8 @@ final class UpstreamShares {
     private int free; // slots without a grant
     private String silent = ""; // reason of missing slots
 
-    Balance(Upstream upstream, ReconcilePass turn, List<UpstreamGrant> grants, Set<String> ended) {
+    ShareBalance(
+        UpstreamState upstream, ReconcilePass turn, List<UpstreamGrant> grants, Set<String> ended) {
       this.upstream = upstream;
       this.turn = turn;
       this.grants = grants;
@@ -364,7 +365,7 @@ final class UpstreamShares {
       boolean lacks = false;
       for (ShareOwner owner : upstream.owners.values()) {
         limit = Math.max(limit, limit(owner.replica));
-        lacks |= wanted(owner.replica) > granted(owner.replica.id);
+        lacks |= wantedSlots(owner.replica) > grantedSlots(owner.replica.id);
       }
       free = limit;
       for (UpstreamGrant grant : upstream.grants.values()) {
@@ -376,21 +377,21 @@ final class UpstreamShares {
     }
 
     private static int limit(ReplicaRecord replica) {
-      DeploymentTarget wanted = replica.deployment.made();
+      DeploymentTarget wanted = replica.deployment.startTarget();
       return replica.deployment.held || wanted == null || entry(replica) == null
           ? 0
           : UpstreamOptions.limit(wanted.settings(), replica.upstream);
     }
 
-    private int wanted(ReplicaRecord replica) {
+    private int wantedSlots(ReplicaRecord replica) {
       Settings entry = replica.isActive() ? entry(replica) : null;
       if (replica.deployment.held) {
-        return granted(replica.id);
+        return grantedSlots(replica.id);
       }
       return entry == null ? 0 : entry.get(UpstreamOptions.MAX_ONGOING_REQUESTS);
     }
 
-    private int granted(String replicaId) {
+    private int grantedSlots(String replicaId) {
       UpstreamGrant grant = upstream.grants.get(replicaId);
       return grant == null ? 0 : grant.maximum();
     }
@@ -415,7 +416,7 @@ final class UpstreamShares {
           && owner != null
           && owner.commanded.number() != 0
           && owner.commanded.number() == report.share().number()) {
-        counted = Math.min(counted, Math.max(used(report), wanted(owner.replica)));
+        counted = Math.min(counted, Math.max(used(report), wantedSlots(owner.replica)));
         lease = report.share().leaseMillis();
       }
       free -= counted;
@@ -447,7 +448,7 @@ final class UpstreamShares {
     /** Grows the grant of a replica, or commands its share. */
     private void command(ShareOwner owner) {
       ReplicaRecord replica = owner.replica;
-      int wanted = wanted(replica);
+      int wanted = wantedSlots(replica);
       UpstreamGrant grant = upstream.grants.get(replica.id);
       int has = grant == null ? 0 : grant.maximum();
       int grows = Math.max(0, Math.min(wanted - has, free));

@@ -108,7 +108,7 @@ public record NodeRegistry(
   }
 
   /** Returns the grants of upstreams, in their order. */
-  public List<UpstreamGrant> granted() {
+  public List<UpstreamGrant> upstreamGrants() {
     return Objects.requireNonNullElse(grants, List.of());
   }
 
@@ -120,25 +120,25 @@ public record NodeRegistry(
    * @param ended replica ids of removed ones
    * @param limits maximum of each changed upstream
    */
-  public NodeRegistry granting(
+  public NodeRegistry withGrants(
       List<UpstreamGrant> changed, Set<String> ended, Map<String, Integer> limits) {
     Map<String, UpstreamGrant> all = new LinkedHashMap<>();
-    granted().forEach(each -> all.put(each.replicaId(), each));
+    upstreamGrants().forEach(each -> all.put(each.replicaId(), each));
     changed.forEach(each -> all.put(each.replicaId(), each));
     all.keySet().removeAll(ended);
     Set<String> exceeded = new HashSet<>();
     limits.forEach(
         (upstream, limit) -> {
-          if (sum(all.values(), upstream) > Math.max(limit, sum(granted(), upstream))) {
+          if (sum(all.values(), upstream) > Math.max(limit, sum(upstreamGrants(), upstream))) {
             exceeded.add(upstream);
           }
         });
     all.values().removeIf(each -> exceeded.contains(each.upstream()));
-    granted().stream()
+    upstreamGrants().stream()
         .filter(each -> exceeded.contains(each.upstream()))
         .forEach(each -> all.put(each.replicaId(), each));
     List<UpstreamGrant> next = all.values().stream().sorted(UpstreamGrant.ORDER).toList();
-    return next.equals(granted())
+    return next.equals(upstreamGrants())
         ? this
         : new NodeRegistry(cluster, generation, origin, last, nodes, cordoned, standsBy, next);
   }

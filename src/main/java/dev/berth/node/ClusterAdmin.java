@@ -65,7 +65,7 @@ record ClusterAdmin(
         status.awaited(),
         registry.cordoned().stream().sorted().toList(),
         status.nodes().stream().map(each -> shown(each, hosted)).toList(),
-        registry.granted().stream().map(each -> owner(each, registry)).toList());
+        registry.upstreamGrants().stream().map(each -> owner(each, registry)).toList());
   }
 
   private static UpstreamOwner owner(UpstreamGrant grant, NodeRegistry registry) {
@@ -80,7 +80,7 @@ record ClusterAdmin(
   public Future<Void> take(String upstream) {
     NodeRegistry registry = serve.nodes();
     List<UpstreamOwner> owners =
-        registry.granted().stream()
+        registry.upstreamGrants().stream()
             .filter(each -> each.upstream().equals(upstream))
             .map(each -> owner(each, registry))
             .toList();

@@ -36,10 +36,7 @@ import dev.berth.controller.ControllerEvent.NodeLeft;
 import dev.berth.controller.ControllerEvent.NodeLost;
 import dev.berth.controller.ControllerEvent.NodeSuspected;
 import dev.berth.controller.ControllerEvent.OfReplica;
-import dev.berth.controller.ControllerEvent.OwnerFree;
-import dev.berth.controller.ControllerEvent.UpstreamsGranted;
 import dev.berth.controller.DeclaredApplication;
-import dev.berth.controller.UpstreamGrant;
 import dev.berth.controller.wire.JsonForm;
 import dev.berth.desired.DesiredState;
 import dev.berth.desired.NodeRegistry;
@@ -84,13 +81,10 @@ final class ControlRole extends LocalController
   private final ControlServer server;
   private final RetainedCommands standing = new RetainedCommands();
 
-  /** Interval of the attempts to commit a change of grants. */
-  private static final Duration REPEAT = Duration.ofSeconds(1);
-
   private Future<Void> restoring = Future.succeededFuture(); // last attempt to fetch lost jars
   private long restores = -1; // timer id
   private boolean standsBy;
-  private boolean isGranting; // until a change of grants is committed and reported
+  private final UpstreamGrantLog grants;
   private final AddressPublisher addresses; // of the applications' consumers
   private final Set<String> told = new HashSet<>(); // bus names of nodes with all standing commands
 
@@ -101,7 +95,8 @@ final class ControlRole extends LocalController
     server = new ControlServer(side.controlLoops, rules(side), this, this::authority, this);
     addresses = new AddressPublisher(control, server, () -> side.members.list());
     this.standsBy = serve.nodes().standsBy() != null;
-    actions.on(GrantUpstreams.class, this::grant).on(ProbeOwner.class, this::probe);
+    grants = new UpstreamGrantLog(side, serve, control, this::tell, this::isDraining);
+    actions.on(GrantUpstreams.class, grants::grant).on(ProbeOwner.class, grants::probe);
   }
 
   private static MembershipRules rules(ClusterMembershipClient side) {
@@ -188,9 +183,7 @@ final class ControlRole extends LocalController
   void tellHosted(Consumer<ControllerEvent> controller) {
     standing.begin(serve.applications().stream().map(DeclaredApplication::name).toList());
     told.clear();
-    if (!isGranting) { // else the change of the earlier controller may still be committed
-      controller.accept(new UpstreamsGranted(serve.nodes().granted()));
-    }
+    grants.tellGranted(controller);
     reportJoined(on.identity().node(), side.config.zone(), controller);
     for (Member each : side.members.list()) {
       String node = each.node().busName();
@@ -218,72 +211,6 @@ final class ControlRole extends LocalController
     controller.accept(new NodeJoined(node, zone));
     if (serve.nodes().cordoned().contains(NodeInfo.nameOf(node))) {
       ClusterAdmin.tell(node, true, controller);
-    }
-  }
-
-  // --- owners of upstreams ---
-
-  /**
-   * Commits changes of grants, and reports all grants. Repeats a failed commit: the attempt before
-   * may still be committed, and only a later commit excludes that.
-   */
-  private void grant(GrantUpstreams change) {
-    isGranting = true;
-    List<UpstreamGrant> placed = new ArrayList<>();
-    for (UpstreamGrant each : change.grants()) {
-      Member owner = side.members.find(each.node());
-      if (owner != null) {
-        placed.add(each.at(owner.node().host(), owner.node().ports().data()));
-      } else if (each.port() != 0) {
-        placed.add(each);
-      } // else the node has left meanwhile, and the controller knows or will know
-    }
-    List<UpstreamGrant> before = serve.nodes().granted();
-    serve
-        .nodes(registry -> registry.granting(placed, change.ended(), change.limits()))
-        .onComplete(
-            (registry, failed) -> {
-              if (registry != null && !registry.granted().equals(before)) {
-                reportGrants(registry);
-              } else if (!isDraining() || registry != null) {
-                control.home().setTimer(REPEAT.toMillis(), due -> grantAgain(change, failed));
-              }
-            });
-  }
-
-  private void grantAgain(GrantUpstreams change, @Nullable Throwable failed) {
-    if (failed == null) {
-      reportGrants(serve.nodes());
-    } else {
-      grant(change);
-    }
-  }
-
-  private void reportGrants(NodeRegistry registry) {
-    isGranting = false;
-    tell(new UpstreamsGranted(registry.granted()));
-  }
-
-  /** Dials the port of a silent owner, unless another process has registered it. */
-  private void probe(ProbeOwner of) {
-    UpstreamGrant grant = of.grant();
-    boolean isReplaced =
-        side.members.list().stream()
-            .map(Member::node)
-            .filter(each -> !each.busName().equals(grant.node()))
-            .filter(each -> each.ports().data() == grant.port())
-            .anyMatch(each -> each.host().equals(grant.host()));
-    if (isReplaced) {
-      tell(new OwnerFree(grant.node()));
-    } else {
-      side.controlLoops
-          .isRefused(grant.host(), grant.port())
-          .onSuccess(
-              refused -> {
-                if (refused) {
-                  tell(new OwnerFree(grant.node()));
-                }
-              });
     }
   }
 

@@ -165,7 +165,8 @@ class SchemaTest {
         }
       }
       if (path.matches(".*\\.(fallback\\w*|replay_bytes|idempotent)") && name.equals("berth")) {
-        below.put("upstreams", json(Yaml.plain("[{url: 'http://h', max_ongoing_requests: 1}]")));
+        below.put(
+            "upstreams", json(Yaml.plain("[{url: 'http://h', max_ongoing_requests: 65535}]")));
       }
       at.put(name, names[i].endsWith("[]") ? new JsonArray().add(below) : below);
       at = below;

@@ -40,7 +40,7 @@ class UpstreamSharesTest {
 
   /** Reports the log's grants, then the nodes. */
   private void begin(String... nodes) {
-    it.send(new ControllerEvent.UpstreamsGranted(registry.granted()));
+    it.send(new ControllerEvent.UpstreamsGranted(registry.upstreamGrants()));
     it.join(nodes);
   }
 
@@ -74,8 +74,8 @@ class UpstreamSharesTest {
       ControllerAction action = it.log.get(done++);
       assertThat(done).as("actions until %s", action).isLessThan(5_000);
       if (action instanceof GrantUpstreams change) {
-        registry = registry.granting(change.grants(), change.ended(), change.limits());
-        it.send(new ControllerEvent.UpstreamsGranted(registry.granted()));
+        registry = registry.withGrants(change.grants(), change.ended(), change.limits());
+        it.send(new ControllerEvent.UpstreamsGranted(registry.upstreamGrants()));
       } else if (action instanceof ShareUpstream share
           && it.hosted.containsKey(share.replicaId())) {
         assertThat(share.share().maximum()).isLessThanOrEqualTo(granted(share.replicaId()));
@@ -86,7 +86,7 @@ class UpstreamSharesTest {
   }
 
   private int granted(String replicaId) {
-    return registry.granted().stream()
+    return registry.upstreamGrants().stream()
         .filter(each -> each.replicaId().equals(replicaId))
         .mapToInt(UpstreamGrant::maximum)
         .sum();
@@ -114,7 +114,7 @@ class UpstreamSharesTest {
 
   private Map<String, Integer> grants() {
     Map<String, Integer> all = new TreeMap<>();
-    registry.granted().forEach(each -> all.put(each.replicaId(), each.maximum()));
+    registry.upstreamGrants().forEach(each -> all.put(each.replicaId(), each.maximum()));
     return all;
   }
 
@@ -321,7 +321,7 @@ class UpstreamSharesTest {
     settle();
 
     it.restart(List.of("n1", "n3~3"));
-    it.send(new ControllerEvent.UpstreamsGranted(registry.granted()));
+    it.send(new ControllerEvent.UpstreamsGranted(registry.upstreamGrants()));
     it.declare("app", target(1, 4, 1));
     it.join("n1", "n3~3");
     settle();
@@ -390,7 +390,7 @@ class UpstreamSharesTest {
     it.runAll();
     assertThat(it.asked(GrantUpstreams.class)).hasSize(1); // of the earlier controller
 
-    it.send(new ControllerEvent.UpstreamsGranted(registry.granted()));
+    it.send(new ControllerEvent.UpstreamsGranted(registry.upstreamGrants()));
     done = it.log.size() - 1;
     settle();
     advance(Duration.ofMinutes(1));
@@ -403,14 +403,16 @@ class UpstreamSharesTest {
     UpstreamGrant a = new UpstreamGrant("m1", KEY, "n1~1", "h", 7, 4, 0, 1_000, 1_000);
     UpstreamGrant b = new UpstreamGrant("m2", "http://b", "n1~1", "h", 7, 4, 0, 1_000, 1_000);
     UpstreamGrant rival = new UpstreamGrant("m3", KEY, "n2~2", "h", 7, 1, 0, 1_000, 1_000);
-    NodeRegistry before = registry.granting(List.of(a, b), Set.of(), Map.of(KEY, 4, "http://b", 4));
+    NodeRegistry before =
+        registry.withGrants(List.of(a, b), Set.of(), Map.of(KEY, 4, "http://b", 4));
 
     NodeRegistry after =
-        before.granting(List.of(a.with(5, 0), rival), Set.of("m2"), Map.of(KEY, 4, "http://b", 4));
+        before.withGrants(
+            List.of(a.with(5, 0), rival), Set.of("m2"), Map.of(KEY, 4, "http://b", 4));
 
-    assertThat(before.granted()).containsExactly(a, b);
-    assertThat(after.granted()).containsExactly(a);
-    assertThat(after.granting(List.of(rival), Set.of(), Map.of(KEY, 4))).isSameAs(after);
+    assertThat(before.upstreamGrants()).containsExactly(a, b);
+    assertThat(after.upstreamGrants()).containsExactly(a);
+    assertThat(after.withGrants(List.of(rival), Set.of(), Map.of(KEY, 4))).isSameAs(after);
   }
 
   @Test
@@ -425,7 +427,7 @@ class UpstreamSharesTest {
 
     assertThat(it.log.subList(before.size(), it.log.size()))
         .noneMatch(each -> each instanceof ShareUpstream || each instanceof GrantUpstreams);
-    it.send(new ControllerEvent.UpstreamsGranted(registry.granted()));
+    it.send(new ControllerEvent.UpstreamsGranted(registry.upstreamGrants()));
     settle();
     assertThat(shares.get("m1").maximum()).isEqualTo(6);
   }

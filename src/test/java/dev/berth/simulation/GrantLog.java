@@ -16,8 +16,7 @@ import org.jspecify.annotations.Nullable;
  * a change may be committed later, until the next commit.
  */
 final class GrantLog {
-  private record LateChange(
-      UnaryOperator<NodeRegistry> change, @Nullable GrantUpstreams grants) {}
+  private record LateChange(UnaryOperator<NodeRegistry> change, @Nullable GrantUpstreams grants) {}
 
   private final UpstreamOwnersSimulation sim;
   private final List<LateChange> late = new ArrayList<>();
@@ -65,7 +64,7 @@ final class GrantLog {
   private void apply(UnaryOperator<NodeRegistry> change) {
     registry = change.apply(registry);
     granted.clear();
-    registry.granted().forEach(each -> granted.put(each.replicaId(), each.maximum()));
+    registry.upstreamGrants().forEach(each -> granted.put(each.replicaId(), each.maximum()));
     sim.servers.values().forEach(sim::check);
   }
 
@@ -79,7 +78,7 @@ final class GrantLog {
   }
 
   int sum(String upstream) {
-    return registry.granted().stream()
+    return registry.upstreamGrants().stream()
         .filter(each -> each.upstream().equals(upstream))
         .mapToInt(UpstreamGrant::maximum)
         .sum();

@@ -111,7 +111,7 @@ final class UpstreamControl {
     made.recover(nodes, host.nanos());
     sim.declared().forEach(this::tell);
     if (!isGranting) {
-      tell(new ControllerEvent.UpstreamsGranted(sim.log.registry.granted()));
+      tell(new ControllerEvent.UpstreamsGranted(sim.log.registry.upstreamGrants()));
     }
     tell(new ControllerEvent.NodeJoined(host.bus, null));
     for (MemberRecord each : members.values()) {
@@ -195,16 +195,16 @@ final class UpstreamControl {
         placed.add(each);
       }
     }
-    List<UpstreamGrant> before = sim.log.registry.granted();
+    List<UpstreamGrant> before = sim.log.registry.upstreamGrants();
     sim.log.inFlight.add(change);
     propose(
-        registry -> registry.granting(placed, change.ended(), change.limits()),
+        registry -> registry.withGrants(placed, change.ended(), change.limits()),
         change,
         registry -> {
           if (registry != null) {
             sim.log.inFlight.removeIf(each -> each == change);
           }
-          if (registry != null && !registry.granted().equals(before)) {
+          if (registry != null && !registry.upstreamGrants().equals(before)) {
             reportGrants();
           } else {
             after(1_000, () -> grantAgain(change, registry == null));
@@ -222,7 +222,7 @@ final class UpstreamControl {
 
   private void reportGrants() {
     isGranting = false;
-    tell(new ControllerEvent.UpstreamsGranted(sim.log.registry.granted()));
+    tell(new ControllerEvent.UpstreamsGranted(sim.log.registry.upstreamGrants()));
   }
 
   private void probe(UpstreamGrant grant) {

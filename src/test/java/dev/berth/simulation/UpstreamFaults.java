@@ -189,7 +189,7 @@ final class UpstreamFaults {
   private boolean take(CountingServer server) {
     UpstreamControl now = sim.control;
     boolean isSafe = now != null && !now.host.paused;
-    for (UpstreamGrant each : sim.log.registry.granted()) {
+    for (UpstreamGrant each : sim.log.registry.upstreamGrants()) {
       UpstreamOwner at = sim.machine(each.node().split("~")[0]).process;
       boolean ends = at == null || !at.bus.equals(each.node());
       isSafe &=

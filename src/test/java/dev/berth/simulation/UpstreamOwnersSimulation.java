@@ -248,7 +248,7 @@ final class UpstreamOwnersSimulation {
             server.key,
             server.maximum,
             server.running,
-            log.registry.granted().stream()
+            log.registry.upstreamGrants().stream()
                 .filter(each -> each.upstream().equals(server.key))
                 .map(each -> each.replicaId() + " " + each.node() + " " + each.maximum())
                 .toList(),

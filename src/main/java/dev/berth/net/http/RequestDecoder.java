@@ -61,7 +61,7 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
   }
 
   /**
-   * Replaces Vert.x's decoder and encoder, if a pipeline contains them.
+   * Replaces Vert.x's decoder, if a pipeline contains it.
    *
    * @param options limits of lines and heads
    * @param upgrades whether a request may upgrade its connection to HTTP/2
@@ -71,7 +71,6 @@ public final class RequestDecoder extends VertxHttpRequestDecoder {
     if (pipeline.get(NAME) instanceof VertxHttpRequestDecoder before
         && !(before instanceof RequestDecoder)) {
       pipeline.replace(before, NAME, new RequestDecoder(options, upgrades));
-      ResponseEncoder.install(pipeline);
     }
   }
 
