@@ -147,7 +147,7 @@ class SchemaTest {
       } else if (name.equals("endpoints")) {
         below.put("route_prefix", "/e");
       } else if (name.equals("upstreams")) {
-        below.put("url", "https://h").put("max_ongoing_requests", 1);
+        below.put("url", "https://h").put("max_ongoing_requests", 65535);
       } else if (name.equals("health") && path.contains("upstreams[]")) {
         below.put("path", "/");
       } else if (name.equals("cluster")) {
