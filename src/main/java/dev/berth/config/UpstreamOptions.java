@@ -167,7 +167,14 @@ public final class UpstreamOptions {
               "Number of nodes that own a part of the upstream. The parts' maxima differ by at most"
                   + " 1, and their sum is max_ongoing_requests, the maximum of owners.");
 
+  public static final ConfigKey<Boolean> LOCAL =
+      KEYS.key("local", Types.BOOL, false)
+          .means(
+              "Whether each node of a cluster has an upstream of its own at this url, such as"
+                  + " http://127.0.0.1:8000: one replica per node, with the whole maximum each.");
+
   private static final String PART = " part "; // of a key; no origin or id has a space
+  private static final String ON = " on "; // a node
 
   static final Section SECTION = KEYS.section().check(UpstreamOptions::check);
 
@@ -248,6 +255,22 @@ public final class UpstreamOptions {
     return parts;
   }
 
+  /** Returns the key of a local upstream's replica on a node, from the key of its entry. */
+  public static String onNode(String key, String node) {
+    return key + ON + node;
+  }
+
+  /** Returns the key of an upstream's entry or part in the key of a replica. */
+  public static String withoutPlace(String key) {
+    int place = key.indexOf(ON);
+    return place < 0 ? key : key.substring(0, place);
+  }
+
+  /** Returns the entry of a replica's key, with the replica's own maximum; null for none. */
+  public static @Nullable Settings find(Settings deployment, String key) {
+    return byKey(deployment).get(withoutPlace(key));
+  }
+
   /** Returns the identity of an upstream in the key of one of its parts. */
   public static String withoutPart(String key) {
     int part = key.indexOf(PART);
@@ -256,8 +279,9 @@ public final class UpstreamOptions {
 
   /** Returns the sum of the maxima of an upstream's parts; 0 when the deployment has none. */
   public static int limit(Settings deployment, String key) {
+    String entry = withoutPart(withoutPlace(key));
     return deployment.all(UPSTREAMS).stream()
-        .filter(each -> key(each).equals(withoutPart(key)))
+        .filter(each -> key(each).equals(entry))
         .mapToInt(each -> each.get(MAX_ONGOING_REQUESTS))
         .sum();
   }
@@ -387,6 +411,9 @@ public final class UpstreamOptions {
     Integer owners = entry.find(OWNERS);
     if (maximum != null && owners != null && owners > maximum) {
       entry.problem(OWNERS, owners.toString(), "at most max_ongoing_requests, " + maximum);
+    }
+    if (Boolean.TRUE.equals(entry.find(LOCAL)) && owners != null && owners > 1) {
+      entry.problem(OWNERS, owners + ", with local", "no owners beside local: true");
     }
     if (entry.gives(TLS) && !origin.isTls()) {
       entry.problem(TLS, "with " + origin, "a url of https, or no tls");

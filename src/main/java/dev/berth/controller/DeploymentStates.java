@@ -140,6 +140,7 @@ final class DeploymentStates {
       decision.steps().forEach(step -> take(deployment, step, turn));
       deployment.progress = decision.progress();
       deployment.lacks = decision.lacks();
+      deployment.wanted = decision.wanted();
       wakeNanos = Math.min(looks, decision.wakeNanos());
       announce(deployment, turn);
     }
