@@ -37,7 +37,7 @@ final class UpstreamCommand extends CliCommand {
             + " no requests: the last column has the reason, and the time at which a Retry-After"
             + " ends. Berth probes any other closed upstream every second. In a cluster, a lost node"
             + " may still run requests: it keeps its slots as a silent owner. A maximum such as 4 x 3"
-            + " holds on each of 3 nodes."
+            + " holds on each of 3 nodes or addresses."
       },
       exitCodeList = "0:shown",
       footer = {
@@ -121,7 +121,7 @@ final class UpstreamCommand extends CliCommand {
     }
 
     private static List<String> table(List<JsonObject> upstreams) {
-      Map<String, Long> places = // of an upstream with a replica per node
+      Map<String, Long> places = // of an upstream with a replica per node or address
           upstreams.stream()
               .filter(each -> each.containsKey("deployment"))
               .map(each -> ServeStatus.text(each, "upstream"))

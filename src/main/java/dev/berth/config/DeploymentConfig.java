@@ -295,6 +295,10 @@ public final class DeploymentConfig {
             && deployment.get(FALLBACK).isEmpty()
             && UpstreamOptions.withoutPlace(key).equals(key);
     all.put(UpstreamOptions.IS_ONLY, only);
+    String address = UpstreamOptions.address(key);
+    if (address != null) {
+      all.put(UpstreamOptions.ADDRESS, address);
+    }
     return all;
   }
 

@@ -173,8 +173,15 @@ public final class UpstreamOptions {
               "Whether each node of a cluster has an upstream of its own at this url, such as"
                   + " http://127.0.0.1:8000: one replica per node, with the whole maximum each.");
 
+  public static final ConfigKey<String> RESOLVE =
+      KEYS.key("resolve", Types.choice(List.of("name", "addresses")), "name")
+          .means(
+              "name: one upstream, at any address of its host name. addresses: one upstream at each"
+                  + " address, at most 64, with the whole maximum each; looked up every 5 s.");
+
   private static final String PART = " part "; // of a key; no origin or id has a space
   private static final String ON = " on "; // a node
+  private static final String AT = " at "; // an address
 
   static final Section SECTION = KEYS.section().check(UpstreamOptions::check);
 
@@ -206,6 +213,9 @@ public final class UpstreamOptions {
 
   /** Name in the user_config of the route prefix, which is removed from paths. */
   public static final String ROUTE_PREFIX = "route_prefix";
+
+  /** Name in the user_config of the address of a replica at one address. */
+  public static final String ADDRESS = "address";
 
   /** Name in the user_config of the mark that no other upstream could run a refused request. */
   public static final String IS_ONLY = "is_only";
@@ -260,9 +270,25 @@ public final class UpstreamOptions {
     return key + ON + node;
   }
 
+  /** Returns the key of an upstream's replica at an address, from the key of its entry. */
+  public static String atAddress(String key, String address) {
+    return key + AT + address;
+  }
+
+  /** Returns the address in the key of a replica; null for none. */
+  public static @Nullable String address(String key) {
+    int place = key.indexOf(AT);
+    return place < 0 ? null : key.substring(place + AT.length());
+  }
+
+  /** Returns whether the upstreams of an entry are the addresses of its host name. */
+  public static boolean isByAddress(Settings entry) {
+    return "addresses".equals(entry.find(RESOLVE));
+  }
+
   /** Returns the key of an upstream's entry or part in the key of a replica. */
   public static String withoutPlace(String key) {
-    int place = key.indexOf(ON);
+    int place = Math.max(key.indexOf(ON), key.indexOf(AT));
     return place < 0 ? key : key.substring(0, place);
   }
 
@@ -415,12 +441,25 @@ public final class UpstreamOptions {
     if (Boolean.TRUE.equals(entry.find(LOCAL)) && owners != null && owners > 1) {
       entry.problem(OWNERS, owners + ", with local", "no owners beside local: true");
     }
+    if (isByAddress(entry)) {
+      checkByAddress(entry, origin, owners);
+    }
     if (entry.gives(TLS) && !origin.isTls()) {
       entry.problem(TLS, "with " + origin, "a url of https, or no tls");
     }
     if (entry.gives(HEADERS_FILE) && sendsInClear(origin)) {
       entry.problem(
           HEADERS_FILE, "with " + origin, "a url of https, or of this host, such as localhost");
+    }
+  }
+
+  private static void checkByAddress(
+      Settings entry, UpstreamOrigin origin, @Nullable Integer owners) {
+    if (origin.isUnix() || origin.isAddress()) {
+      entry.problem(RESOLVE, "addresses, with " + origin, "name, or a url with a host name");
+    }
+    if (Boolean.TRUE.equals(entry.find(LOCAL)) || owners != null && owners > 1) {
+      entry.problem(RESOLVE, "addresses, with local or owners", "name, or neither of them");
     }
   }
 

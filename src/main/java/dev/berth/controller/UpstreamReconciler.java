@@ -33,19 +33,22 @@ final class UpstreamReconciler {
   private final DeploymentTarget target;
   private final RolloutProgress before;
   private final @Nullable DeploymentTarget made; // target of new replicas
+  private final UpstreamPlaces places;
   private final Map<String, String> wanted; // node by key; empty for any
   private final Map<String, ReplicaRecord> own = new LinkedHashMap<>(); // wanted and active, by key
   private final List<ReconcileStep> steps = new ArrayList<>();
   private final long nowNanos;
   private long wakeNanos = Long.MAX_VALUE;
-  private String lacks = "";
+  private String lacks;
 
-  private UpstreamReconciler(DeploymentState deployment, Placement placement, long nowNanos) {
+  private UpstreamReconciler(DeploymentState deployment, UpstreamPlaces places, long nowNanos) {
     this.deployment = deployment;
     this.target = deployment.target;
     this.before = deployment.progress;
     this.made = deployment.startTarget();
-    this.wanted = made == null ? Map.of() : UpstreamPlaces.wanted(deployment, made, placement);
+    this.places = places;
+    this.wanted = places.keys;
+    this.lacks = places.lacks;
     this.nowNanos = nowNanos;
   }
 
@@ -56,8 +59,13 @@ final class UpstreamReconciler {
    * @param isFree returns whether no replica of a key exists
    */
   static ReconcileDecision decide(
-      DeploymentState deployment, Placement placement, Predicate<String> isFree, long nowNanos) {
-    return new UpstreamReconciler(deployment, placement, nowNanos).decide(placement, isFree);
+      DeploymentState deployment,
+      Placement placement,
+      UpstreamNames names,
+      Predicate<String> isFree,
+      long nowNanos) {
+    UpstreamPlaces places = UpstreamPlaces.of(deployment, placement, names);
+    return new UpstreamReconciler(deployment, places, nowNanos).decide(placement, isFree);
   }
 
   private ReconcileDecision decide(Placement placement, Predicate<String> isFree) {
@@ -153,6 +161,7 @@ final class UpstreamReconciler {
   private RolloutProgress judge() {
     boolean settled =
         steps.isEmpty()
+            && !places.areUnknown()
             && own.size() == wanted.size()
             && own.size() == deployment.replicas.size()
             && own.values().stream()

@@ -308,4 +308,22 @@ class UpstreamOptionsTest {
     assertThat(DeploymentConfig.upstreamConfig(deployment, entry, key))
         .containsEntry("is_only", false);
   }
+
+  @Test
+  void addressesAreOfAHostNameWithoutLocalAndOwners() {
+    String before = "applications[0].deployments[0].berth.upstreams[0].resolve: addresses, with ";
+    String rest = ", max_ongoing_requests: 5, resolve: addresses";
+    assertThat(problems(file(deployment("d", "{url: 'http://h:1'" + rest + "}", "")))).isEmpty();
+    assertThat(problems(file(deployment("d", "{url: 'http://10.0.0.7:1'" + rest + "}", ""))))
+        .containsExactly(before + "http://10.0.0.7:1 (expected: name, or a url with a host name)");
+    assertThat(problems(file(deployment("d", "{url: 'unix:/run/a'" + rest + "}", ""))))
+        .containsExactly(before + "unix:/run/a (expected: name, or a url with a host name)");
+    assertThat(problems(file(deployment("d", "{url: 'http://h:1'" + rest + ", local: true}", ""))))
+        .containsExactly(before + "local or owners (expected: name, or neither of them)");
+    String key = UpstreamOptions.atAddress("http://h:1#a", "2001:db8::1");
+    assertThat(key).isEqualTo("http://h:1#a at 2001:db8::1");
+    assertThat(UpstreamOptions.address(key)).isEqualTo("2001:db8::1");
+    assertThat(UpstreamOptions.address("http://h:1 on n1")).isNull();
+    assertThat(UpstreamOptions.withoutPlace(key)).isEqualTo("http://h:1#a");
+  }
 }
