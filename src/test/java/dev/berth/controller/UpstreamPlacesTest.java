@@ -46,7 +46,7 @@ class UpstreamPlacesTest {
 
   private void cluster(String... nodes) {
     it.inCluster = true;
-    it.send(new ControllerEvent.UpstreamsGranted(registry.granted()));
+    it.send(new ControllerEvent.UpstreamsGranted(registry.upstreamGrants()));
     it.join(nodes);
   }
 
@@ -56,8 +56,8 @@ class UpstreamPlacesTest {
     while (done < it.log.size()) {
       ControllerAction action = it.log.get(done++);
       if (action instanceof GrantUpstreams change) {
-        registry = registry.granting(change.grants(), change.ended(), change.limits());
-        it.send(new ControllerEvent.UpstreamsGranted(registry.granted()));
+        registry = registry.withGrants(change.grants(), change.ended(), change.limits());
+        it.send(new ControllerEvent.UpstreamsGranted(registry.upstreamGrants()));
       } else if (action instanceof ShareUpstream of && it.hosted.containsKey(of.replicaId())) {
         report(of.replicaId(), of.share());
       }
@@ -80,7 +80,7 @@ class UpstreamPlacesTest {
   }
 
   private Stream<String> grants() {
-    return registry.granted().stream()
+    return registry.upstreamGrants().stream()
         .map(each -> each.upstream().replace(KEY, "key") + " " + each.maximum());
   }
 
@@ -138,7 +138,9 @@ class UpstreamPlacesTest {
     settle();
     assertThat(hosted()).containsOnly("key on n1, n1", "key on n2, n2~3");
     assertThat(grants()).containsOnly("key on n1 4", "key on n2 4");
-    assertThat(registry.granted()).extracting(UpstreamGrant::node).containsOnly("n1", "n2~2");
+    assertThat(registry.upstreamGrants())
+        .extracting(UpstreamGrant::node)
+        .containsOnly("n1", "n2~2");
   }
 
   @Test
@@ -277,7 +279,7 @@ class UpstreamPlacesTest {
     it.send(new ControllerEvent.UpstreamResolved("models", List.of("10.0.0.1", "10.0.0.2"), ""));
     settle();
     assertThat(hosted()).containsExactly("m at 10.0.0.1, n2~2", "m at 10.0.0.2, n3~3");
-    assertThat(registry.granted())
+    assertThat(registry.upstreamGrants())
         .allSatisfy(each -> assertThat(each.maximum()).isEqualTo(4))
         .extracting(UpstreamGrant::upstream)
         .containsExactly(NAMED + " at 10.0.0.1", NAMED + " at 10.0.0.2");
