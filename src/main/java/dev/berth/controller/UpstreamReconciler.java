@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Bounds.</b> A key starts only while no replica of it exists in any phase, in any
  * deployment: two replicas would admit twice the maximum. So there is no surge, and no replica is
  * replaced: a changed target reconfigures it in place, also after a refusal, and a sick one stays.
+ * In a cluster, an owner that does not reach its upstream is replaced on a node that does.
  *
  * <p><b>Order.</b> A replica that is no longer wanted drains once a wanted one serves.
  *
@@ -71,7 +72,7 @@ final class UpstreamReconciler {
   private ReconcileDecision decide(Placement placement, Predicate<String> isFree) {
     boolean waits = before.backoff().isWaiting(nowNanos);
     wakeNanos = waits ? before.backoff().untilNanos() : wakeNanos;
-    stopUnwanted(placement);
+    stopUnwanted(placement, waits);
     wanted.forEach(
         (key, node) -> {
           if (!own.containsKey(key)) {
@@ -121,7 +122,7 @@ final class UpstreamReconciler {
     return nodes;
   }
 
-  private void stopUnwanted(Placement placement) {
+  private void stopUnwanted(Placement placement, boolean waits) {
     List<ReplicaRecord> unwanted = new ArrayList<>();
     for (ReplicaRecord replica : deployment.replicas.values()) {
       if (replica.isActive() && wanted.containsKey(replica.upstream)) {
@@ -142,6 +143,14 @@ final class UpstreamReconciler {
         wanted.remove(each.upstream);
       }
       steps.add(new ReconcileStep.StopStep(each, grace, "its node is leaving", false));
+    }
+    for (ReplicaRecord each : List.copyOf(own.values())) {
+      if (each.isServing() && !waits && placement.accepts(each.successor)) {
+        own.remove(each.upstream);
+        wanted.put(each.upstream, each.successor);
+        String reason = "its upstream is reachable from " + Placement.nameOf(each.successor);
+        steps.add(new ReconcileStep.StopStep(each, grace, reason, false));
+      }
     }
     boolean serves = own.values().stream().anyMatch(ReplicaRecord::isServing);
     unwanted.stream()
