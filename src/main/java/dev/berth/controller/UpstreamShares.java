@@ -339,7 +339,7 @@ final class UpstreamShares {
   private static @Nullable Settings entry(ReplicaRecord replica) {
     DeploymentState deployment = replica.deployment;
     DeploymentTarget wanted = deployment.deleting ? null : deployment.startTarget();
-    return wanted == null ? null : UpstreamOptions.byKey(wanted.settings()).get(replica.upstream);
+    return wanted == null ? null : UpstreamOptions.find(wanted.settings(), replica.upstream);
   }
 
   /** Decision about the shares of one upstream. */
@@ -480,7 +480,7 @@ final class UpstreamShares {
 
     private UpstreamGrant newGrant(ReplicaRecord replica) {
       Settings own = replica.target.settings();
-      Settings entry = UpstreamOptions.byKey(own).get(replica.upstream);
+      Settings entry = UpstreamOptions.find(own, replica.upstream);
       long orphan = entry == null ? 0 : DeploymentConfig.orphan(own, entry).toMillis();
       boolean stops = entry == null || entry.get(UpstreamOptions.STOPS_ON_CLOSE);
       long grace = own.get(DeploymentConfig.CANCEL_GRACE_S).toMillis();
