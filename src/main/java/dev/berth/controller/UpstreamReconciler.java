@@ -125,7 +125,12 @@ final class UpstreamReconciler {
     List<ReplicaRecord> unwanted = new ArrayList<>();
     for (ReplicaRecord replica : deployment.replicas.values()) {
       if (replica.isActive() && wanted.containsKey(replica.upstream)) {
-        own.put(replica.upstream, replica);
+        ReplicaRecord other = own.putIfAbsent(replica.upstream, replica);
+        if (other != null) { // both were found, as the node of one was lost
+          boolean isBetter = replica.isServing() && !other.isServing();
+          own.put(replica.upstream, isBetter ? replica : other);
+          unwanted.add(isBetter ? other : replica);
+        }
       } else if (replica.isActive()) {
         unwanted.add(replica);
       }

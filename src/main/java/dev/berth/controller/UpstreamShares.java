@@ -310,6 +310,7 @@ final class UpstreamShares {
           }
         });
     probeNanos = dials ? turn.nowNanos + PROBE_NANOS : probeNanos;
+    arm(turn.nowNanos);
   }
 
   private static boolean isDue(long nanos, long nowNanos) {
