@@ -7,11 +7,13 @@ import dev.berth.controller.RolloutProgress.RolloutTrial;
 import dev.berth.view.ReplicaPhase;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BinaryOperator;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -23,12 +25,20 @@ import org.jspecify.annotations.Nullable;
  * deployment: two replicas would admit twice the maximum. So there is no surge, and no replica is
  * replaced: a changed target reconfigures it in place, also after a refusal, and a sick one stays.
  *
- * <p><b>Order.</b> A replica that is no longer wanted drains once a wanted one serves.
+ * <p><b>Order.</b> A replica that is no longer wanted drains once a wanted one serves. A controller
+ * that starts may find two of one key, as the owner of the first has returned; the later one
+ * drains.
  *
  * <p><b>Failure.</b> After a failed start or a refused change, nothing starts or changes until the
  * backoff has passed. A failed version starts nothing; the keys of the last complete target do.
  */
 final class UpstreamReconciler {
+  /** Order of two replicas of one key: the first keeps it. */
+  private static final Comparator<ReplicaRecord> FIRST =
+      Comparator.comparing(ReplicaRecord::isStarting)
+          .thenComparingLong(each -> each.startedMs)
+          .thenComparing(each -> each.id);
+
   private final DeploymentState deployment;
   private final DeploymentTarget target;
   private final RolloutProgress before;
@@ -123,13 +133,15 @@ final class UpstreamReconciler {
 
   private void stopUnwanted(Placement placement) {
     List<ReplicaRecord> unwanted = new ArrayList<>();
+    List<ReplicaRecord> surplus = new ArrayList<>();
     for (ReplicaRecord replica : deployment.replicas.values()) {
       if (replica.isActive() && wanted.containsKey(replica.upstream)) {
-        ReplicaRecord other = own.putIfAbsent(replica.upstream, replica);
-        if (other != null) { // both were found, as the node of one was lost
-          boolean isBetter = replica.isServing() && !other.isServing();
-          own.put(replica.upstream, isBetter ? replica : other);
-          unwanted.add(isBetter ? other : replica);
+        ReplicaRecord other = own.get(replica.upstream);
+        ReplicaRecord first =
+            other == null ? replica : BinaryOperator.minBy(FIRST).apply(replica, other);
+        own.put(replica.upstream, first);
+        if (other != null) {
+          surplus.add(first == other ? replica : other);
         }
       } else if (replica.isActive()) {
         unwanted.add(replica);
@@ -148,6 +160,9 @@ final class UpstreamReconciler {
       }
       steps.add(new ReconcileStep.StopStep(each, grace, "its node is leaving", false));
     }
+    surplus.stream()
+        .map(each -> new ReconcileStep.StopStep(each, grace, "another has its upstream", false))
+        .forEach(steps::add);
     boolean serves = own.values().stream().anyMatch(ReplicaRecord::isServing);
     unwanted.stream()
         .filter(each -> serves || each.isStarting() || isReplaced(each))

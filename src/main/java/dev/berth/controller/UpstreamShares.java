@@ -418,7 +418,7 @@ final class UpstreamShares {
           && owner.commanded.number() != 0
           && owner.commanded.number() == report.share().number()) {
         counted = Math.min(counted, Math.max(used(report), wantedSlots(owner.replica)));
-        lease = report.share().leaseMillis();
+        lease = report.share().leaseMillis() == leaseMillis ? leaseMillis : lease;
       }
       free -= counted;
       if (counted < grant.maximum() || lease != grant.leaseMillis()) {

@@ -483,4 +483,55 @@ class UpstreamSharesTest {
     assertThat(grants().values()).containsExactly(4);
     assertThat(it.state(MODELS)).startsWith("HEALTHY");
   }
+
+  @Test
+  void longerLeaseOfTheNextControllerIsGrantedOnce() {
+    it.leaseMillis = 10_000;
+    it.restart(List.of());
+    begin("n1", "n2~2", "n3~3");
+    declare(1, 4, 1);
+
+    it.leaseMillis = 20_000;
+    it.reports.put("m1", new UpstreamReport("m1", shares.get("m1"), 0, false));
+    it.restart(List.of("n1", "n2~2", "n3~3"));
+    it.send(new ControllerEvent.UpstreamsGranted(registry.upstreamGrants()));
+    it.declare("app", target(1, 4, 1));
+    it.join("n1", "n2~2", "n3~3");
+    settle();
+
+    assertThat(shares.get("m1").leaseMillis()).isEqualTo(20_000);
+    assertThat(registry.upstreamGrants())
+        .extracting(UpstreamGrant::leaseMillis)
+        .containsExactly(20_000L);
+  }
+
+  @Test
+  void ownerThatReturnsToTheNextControllerEndsItsSecondReplica() {
+    declare(1, 4, 1);
+    Hosted m1 = it.hosted.get("m1");
+    it.lose("n2~2");
+    settle();
+    assertThat(shares()).containsExactly("m2 n3 0");
+
+    it.hosted.put("m1", m1); // returns while the next controller starts
+    it.reports.put("m1", new UpstreamReport("m1", shares.get("m1"), 0, false));
+    it.reports.put("m2", new UpstreamReport("m2", UpstreamShare.NONE, 0, false));
+    it.restart(List.of("n1", "n2~2", "n3~3"));
+    it.send(new ControllerEvent.UpstreamsGranted(registry.upstreamGrants()));
+    it.declare("app", target(1, 4, 1));
+    it.join("n1", "n2~2", "n3~3");
+    settle();
+    it.stopAll();
+    advance(Duration.ofMinutes(1));
+    assertThat(it.state(MODELS)).startsWith("HEALTHY");
+    assertThat(shares()).containsExactly("m1 n2 4");
+
+    it.send(new ControllerEvent.NodeLeaving("n2~2"));
+    settle();
+    it.stopAll();
+    advance(Duration.ofMinutes(1));
+
+    assertThat(it.state(MODELS)).startsWith("HEALTHY");
+    assertThat(shares()).containsExactly("m3 n3 4");
+  }
 }
