@@ -118,6 +118,9 @@ public sealed interface ControllerAction {
   /** Dials the data port of an absent owner, and reports an {@code OwnerFree} if it is refused. */
   record ProbeOwner(UpstreamGrant grant) implements ControllerAction {}
 
+  /** Looks the addresses of an upstream's host name up, and reports an {@code UpstreamResolved}. */
+  record ResolveUpstream(String name) implements ControllerAction {}
+
   /** An instance was removed; messages to it can be dropped. */
   record NodeGone(String node) implements ControllerAction {}
 

@@ -56,6 +56,15 @@ public sealed interface ControllerEvent {
   /** The process of an absent owner has ended: its data port refused a connection. */
   record OwnerFree(String node) implements ControllerEvent {}
 
+  /**
+   * The host name of upstreams was looked up.
+   *
+   * @param addresses none after a failure
+   * @param failure reason of a failure, one line
+   */
+  record UpstreamResolved(String name, List<String> addresses, String failure)
+      implements ControllerEvent {}
+
   /** An operator takes an upstream from its silent owners. */
   record UpstreamTaken(String upstream) implements ControllerEvent {}
 

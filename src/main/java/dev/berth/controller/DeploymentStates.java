@@ -49,6 +49,7 @@ final class DeploymentStates {
   private final AutoscaledDeployments autoscaled;
   private final UpstreamKeys upstreams;
   final UpstreamShares shares;
+  final UpstreamNames names = new UpstreamNames();
   private final Map<String, ReplicaRecord> replicas = new HashMap<>(); // by replica id
   private final TreeSet<DeploymentState> waking = new TreeSet<>(DeploymentState.BY_WAKE);
   private final Set<String> ended = new LinkedHashSet<>(); // replica ids, oldest first
@@ -136,10 +137,12 @@ final class DeploymentStates {
       for (ReplicaRecord each : deployment.replicas.values()) {
         each.ongoing = ports.ongoing().applyAsInt(each.id);
       }
+      names.want(deployment, turn);
       ReconcileDecision decision = decide(deployment, turn.nowNanos);
       decision.steps().forEach(step -> take(deployment, step, turn));
       deployment.progress = decision.progress();
       deployment.lacks = decision.lacks();
+      deployment.wanted = decision.wanted();
       wakeNanos = Math.min(looks, decision.wakeNanos());
       announce(deployment, turn);
     }
@@ -160,6 +163,7 @@ final class DeploymentStates {
         ? UpstreamReconciler.decide(
             deployment,
             placement,
+            names,
             key -> hosts.areNamed() || upstreams.isFreeFor(key, deployment),
             nowNanos)
         : Reconciler.decide(deployment, placement, nowNanos);
@@ -194,6 +198,7 @@ final class DeploymentStates {
   /** Removes a deployment that has no replicas and no target. */
   void remove(DeploymentState deployment, ReconcilePass turn) {
     wakeAt(deployment, Long.MAX_VALUE);
+    names.forget(deployment);
     deployment.application.deployments.remove(deployment.id);
     turn.add(new ControllerAction.Forget(epoch, deployment.id));
   }
@@ -233,6 +238,7 @@ final class DeploymentStates {
     hosts.onReplicaAdded(replica);
     upstreams.onReplicaAdded(replica);
     shares.onReplicaAdded(replica);
+    names.onReplicaAdded(replica);
     announce(replica, "", turn);
   }
 

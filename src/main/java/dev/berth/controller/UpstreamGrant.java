@@ -41,7 +41,7 @@ public record UpstreamGrant(
   /** Returns a grant without slots or a lease, by the settings that a replica has confirmed. */
   static UpstreamGrant of(ReplicaRecord replica) {
     Settings own = replica.target.settings();
-    Settings entry = UpstreamOptions.byKey(own).get(replica.upstream);
+    Settings entry = UpstreamOptions.find(own, replica.upstream);
     long orphan = entry == null ? 0 : DeploymentConfig.orphan(own, entry).toMillis();
     boolean stops = entry == null || entry.get(UpstreamOptions.STOPS_ON_CLOSE);
     long grace = own.get(DeploymentConfig.CANCEL_GRACE_S).toMillis();

@@ -43,19 +43,22 @@ final class UpstreamReconciler {
   private final DeploymentTarget target;
   private final RolloutProgress before;
   private final @Nullable DeploymentTarget made; // target of new replicas
-  private final Set<String> wanted; // keys
+  private final UpstreamPlaces places;
+  private final Map<String, String> wanted; // node by key; empty for any
   private final Map<String, ReplicaRecord> own = new LinkedHashMap<>(); // wanted and active, by key
   private final List<ReconcileStep> steps = new ArrayList<>();
   private final long nowNanos;
   private long wakeNanos = Long.MAX_VALUE;
-  private String lacks = "";
+  private String lacks;
 
-  private UpstreamReconciler(DeploymentState deployment, long nowNanos) {
+  private UpstreamReconciler(DeploymentState deployment, UpstreamPlaces places, long nowNanos) {
     this.deployment = deployment;
     this.target = deployment.target;
     this.before = deployment.progress;
     this.made = deployment.startTarget();
-    this.wanted = made == null ? Set.of() : UpstreamOptions.byKey(made.settings()).keySet();
+    this.places = places;
+    this.wanted = places.keys;
+    this.lacks = places.lacks;
     this.nowNanos = nowNanos;
   }
 
@@ -66,33 +69,49 @@ final class UpstreamReconciler {
    * @param isFree returns whether no replica of a key exists
    */
   static ReconcileDecision decide(
-      DeploymentState deployment, Placement placement, Predicate<String> isFree, long nowNanos) {
-    return new UpstreamReconciler(deployment, nowNanos).decide(placement, isFree);
+      DeploymentState deployment,
+      Placement placement,
+      UpstreamNames names,
+      Predicate<String> isFree,
+      long nowNanos) {
+    UpstreamPlaces places = UpstreamPlaces.of(deployment, placement, names);
+    return new UpstreamReconciler(deployment, places, nowNanos).decide(placement, isFree);
   }
 
   private ReconcileDecision decide(Placement placement, Predicate<String> isFree) {
     boolean waits = before.backoff().isWaiting(nowNanos);
     wakeNanos = waits ? before.backoff().untilNanos() : wakeNanos;
     stopUnwanted(placement);
-    for (String key : wanted) {
-      if (own.containsKey(key)) {
-        continue;
-      }
-      if (!isFree.test(key)) {
-        lacks = "upstream " + key + ": its last replica has not ended";
-      } else if (placement.room() == 0) {
-        lacks = placement.full();
-      } else if (!waits && made != null) {
-        String node = placement.nextOwner(ownersOf(key));
-        steps.add(new ReconcileStep.StartStep(made, node, key));
-      }
-    }
+    wanted.forEach(
+        (key, node) -> {
+          if (!own.containsKey(key)) {
+            start(key, node, waits, placement, isFree);
+          }
+        });
     own.values().stream()
         .filter(each -> each.phase == ReplicaPhase.RUNNING && isOutdated(each))
         .filter(each -> !waits && !before.frozen())
         .forEach(each -> steps.add(new ReconcileStep.ReconfigureStep(each, target)));
     RolloutProgress after = judge(); // may lower wakeNanos
-    return new ReconcileDecision(List.copyOf(steps), after, wakeNanos, lacks);
+    return new ReconcileDecision(List.copyOf(steps), after, wakeNanos, lacks, wanted.size());
+  }
+
+  private void start(
+      String key, String node, boolean waits, Placement placement, Predicate<String> isFree) {
+    if (!isFree.test(key) || deployment.count(each -> UpstreamPlaces.replaces(key, each)) > 0) {
+      lacks = "upstream " + key + ": its last replica has not ended";
+    } else if (placement.room() == 0) {
+      lacks = placement.full();
+    } else if (!waits && made != null) {
+      if (node.isEmpty()) {
+        String next = placement.nextOwner(ownersOf(key));
+        steps.add(new ReconcileStep.StartStep(made, next, key));
+      } else if (placement.take(node)) {
+        steps.add(new ReconcileStep.StartStep(made, node, key));
+      } else {
+        lacks = "upstream " + key + ": the node has max_replicas_per_node replicas";
+      }
+    }
   }
 
   private Set<String> ownersOf(String key) {
@@ -116,7 +135,7 @@ final class UpstreamReconciler {
     List<ReplicaRecord> unwanted = new ArrayList<>();
     List<ReplicaRecord> surplus = new ArrayList<>();
     for (ReplicaRecord replica : deployment.replicas.values()) {
-      if (replica.isActive() && wanted.contains(replica.upstream)) {
+      if (replica.isActive() && wanted.containsKey(replica.upstream)) {
         ReplicaRecord other = own.get(replica.upstream);
         ReplicaRecord first =
             other == null ? replica : BinaryOperator.minBy(FIRST).apply(replica, other);
@@ -130,11 +149,15 @@ final class UpstreamReconciler {
     }
     List<ReplicaRecord> leaving =
         own.values().stream()
-            .filter(each -> placement.room() > 0 && placement.leaves(each))
+            .filter(placement::leaves)
+            .filter(each -> UpstreamPlaces.isOnNode(each) || placement.room() > 0)
             .toList();
     Duration grace = target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
     for (ReplicaRecord each : leaving) {
       own.remove(each.upstream);
+      if (UpstreamPlaces.isOnNode(each)) {
+        wanted.remove(each.upstream);
+      }
       steps.add(new ReconcileStep.StopStep(each, grace, "its node is leaving", false));
     }
     surplus.stream()
@@ -142,9 +165,13 @@ final class UpstreamReconciler {
         .forEach(steps::add);
     boolean serves = own.values().stream().anyMatch(ReplicaRecord::isServing);
     unwanted.stream()
-        .filter(each -> serves || each.isStarting())
+        .filter(each -> serves || each.isStarting() || isReplaced(each))
         .map(each -> new ReconcileStep.StopStep(each, grace, "it is no longer wanted", false))
         .forEach(steps::add);
+  }
+
+  private boolean isReplaced(ReplicaRecord replica) {
+    return wanted.keySet().stream().anyMatch(key -> UpstreamPlaces.replaces(key, replica));
   }
 
   private boolean isOutdated(ReplicaRecord replica) {
@@ -154,6 +181,7 @@ final class UpstreamReconciler {
   private RolloutProgress judge() {
     boolean settled =
         steps.isEmpty()
+            && !places.areUnknown()
             && own.size() == wanted.size()
             && own.size() == deployment.replicas.size()
             && own.values().stream()

@@ -306,6 +306,7 @@ final class UpstreamShares {
           }
         });
     probeNanos = dials ? turn.nowNanos + PROBE_NANOS : probeNanos;
+    arm(turn.nowNanos);
   }
 
   private static boolean isDue(long nanos, long nowNanos) {
@@ -335,7 +336,7 @@ final class UpstreamShares {
   private static @Nullable Settings entry(ReplicaRecord replica) {
     DeploymentState deployment = replica.deployment;
     DeploymentTarget wanted = deployment.deleting ? null : deployment.startTarget();
-    return wanted == null ? null : UpstreamOptions.byKey(wanted.settings()).get(replica.upstream);
+    return wanted == null ? null : UpstreamOptions.find(wanted.settings(), replica.upstream);
   }
 
   /** Decision about the shares of one upstream. */

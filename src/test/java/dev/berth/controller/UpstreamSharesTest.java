@@ -446,6 +446,45 @@ class UpstreamSharesTest {
   }
 
   @Test
+  void returnOfASilentOwnerEndsTheWakesForItsLease() {
+    it.leaseMillis = 10_000;
+    it.restart(List.of());
+    begin("n1", "n2~2", "n3~3");
+    declare(1, 4, 1);
+    it.lose("n2~2");
+    settle();
+    it.send(new ControllerEvent.NodeJoined("n2~2", null)); // its inventory is late
+
+    long until = it.now + Duration.ofMinutes(5).toNanos();
+    for (int wakes = 0; it.controller.nextWakeNanos() <= until; wakes++) {
+      assertThat(wakes).isLessThan(1_000);
+      it.now = Math.max(it.now, it.controller.nextWakeNanos());
+      it.apply(it.controller.wake(it.now));
+    }
+    settle();
+    assertThat(grants()).containsEntry("m1", 4);
+  }
+
+  @Test
+  void secondReplicaOfAKeyThatIsFoundStops() {
+    declare(1, 4, 1);
+    Hosted lost = new Hosted("m9", "n3~3", it.hosted.get("m1").target, KEY);
+    lost.runs = true;
+    it.hosted.put("m9", lost); // its node was lost before
+    it.restart(List.of("n1", "n2~2", "n3~3"));
+    it.declare("app", target(1, 4, 1));
+    begin("n1", "n2~2", "n3~3");
+    settle();
+
+    assertThat(it.stopping()).hasSize(1);
+    it.stopAll();
+    settle();
+    advance(Duration.ofMinutes(1));
+    assertThat(grants().values()).containsExactly(4);
+    assertThat(it.state(MODELS)).startsWith("HEALTHY");
+  }
+
+  @Test
   void longerLeaseOfTheNextControllerIsGrantedOnce() {
     it.leaseMillis = 10_000;
     it.restart(List.of());
