@@ -534,4 +534,29 @@ class UpstreamSharesTest {
     assertThat(it.state(MODELS)).startsWith("HEALTHY");
     assertThat(shares()).containsExactly("m3 n3 4");
   }
+
+  @Test
+  void longerEndOfAnUpstreamCountsForItsOwner() {
+    declare(1, 4, 1);
+    Map<String, Object> entry =
+        Map.of("url", KEY, "max_ongoing_requests", 4, "orphan_s", 300, "stops_on_close", false);
+    it.declare(
+        "app",
+        new DeploymentTarget(
+            MODELS,
+            "b1",
+            new DeploymentVersion("proxy", "2"),
+            DeploymentConfig.withReplicas(DeploymentConfig.of("models"), 1)
+                .with(DeploymentConfig.UPSTREAMS, List.of(UpstreamOptions.fromUserConfig(entry)))));
+    settle();
+    it.lose("n2~2");
+    settle();
+
+    it.send(new ControllerEvent.OwnerFree("n2~2"));
+    advance(Duration.ofSeconds(300));
+    assertThat(shares()).containsExactly("m2 n3 0");
+
+    advance(Duration.ofSeconds(2));
+    assertThat(shares()).containsExactly("m2 n3 4");
+  }
 }
