@@ -30,6 +30,25 @@ mkdir -p "$own/classes"
 javac --release 17 -proc:none -Xlint:all,-classfile,-processing,-serial -implicit:class \
   -cp target/berth.jar -sourcepath load-tests/java:load-tests/upstreams -d "$own/classes" \
   load-tests/upstreams/UpstreamOwners.java
+for node in 0 1 2; do
+  first=$((port + 10 * node)) role=worker peers="join: ['127.0.0.1:$((port + 2))']"
+  if ((node == 0)); then role=control peers="control: ['n0@127.0.0.1:$((port + 4))']"; fi
+  cat >"$own/n$node.yaml" <<YAML
+http_options: {host: 127.0.0.1, port: $first}
+berth:
+  admin: {port: $((first + 1))}
+  state_dir: $PWD/$own/state$node
+  event_loops: 1
+  cluster:
+    name: owners
+    node: n$node
+    role: $role
+    $peers
+    bind: 127.0.0.1
+    insecure: true
+    ports: {control: $((first + 2)), data: $((first + 3)), consensus: $((first + 4)), https: $((first + 5)), bus: $((first + 6))}
+YAML
+done
 end() { # also after the measuring process was killed
   for pid in $runner $(cat "$own/pids" 2>/dev/null); do
     if grep -qs upstream-owners "/proc/$pid/cmdline"; then

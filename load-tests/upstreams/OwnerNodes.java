@@ -13,123 +13,80 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
-/** Three nodes on the loopback: the control node 0, and the workers 1 and 2. */
-final class OwnerNodes implements AutoCloseable {
-  static final int NODES = 3;
-  private static final int PORTS = 10; // of a node
-  private static final Duration START_TIMEOUT = Duration.ofSeconds(120);
-  private static final Duration REPLY_TIMEOUT = Duration.ofSeconds(10);
+/**
+ * Three nodes on the loopback: the control node 0, and the workers 1 and 2.
+ *
+ * @param folder of the configurations, logs and pids
+ */
+record OwnerNodes(Path jar, Path folder, int firstPort, Process[] processes, HttpClient http) {
+  private static final int LIMIT_SECONDS = 120; // for a start or an end
   private static final Pattern STARTED = Pattern.compile(" started in \\d+ ms|^started$");
 
   /** Number of slots of an upstream on a node, by the log. */
   record Owned(int node, int slots, boolean silent) {}
 
-  private final Path jar;
-  private final Path folder;
-  private final int firstPort;
-  private final Process[] processes = new Process[NODES];
-  private final HttpClient http = HttpClient.newHttpClient();
-  private int logs;
-
   OwnerNodes(Path jar, Path folder, int firstPort) {
-    this.jar = jar;
-    this.folder = folder.toAbsolutePath();
-    this.firstPort = firstPort;
-    Runtime.getRuntime().addShutdownHook(new Thread(this::close, "stop-nodes"));
+    this(jar, folder, firstPort, new Process[3], HttpClient.newHttpClient());
   }
 
   int httpPort(int node) {
-    return firstPort + node * PORTS;
+    return firstPort + 10 * node;
   }
 
   /** Starts a node, and waits until it serves. */
   void start(int node, String moveAfter) throws IOException, InterruptedException {
-    Path file = folder.resolve("n" + node + ".yaml");
-    int ports = httpPort(node);
-    int control = firstPort + 2;
+    Path log = folder.resolve("n%d-%d.log".formatted(node, System.currentTimeMillis()));
+    List<String> command =
+        List.of(
+            Servers.java(),
+            "-Xmx256m",
+            "-XX:TieredStopAtLevel=1",
+            "-jar",
+            jar.toString(),
+            "run",
+            folder.resolve("n" + node + ".yaml").toString(),
+            "--set",
+            "berth.cluster.move_after_s=" + moveAfter);
+    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+    processes[node] = builder.redirectOutput(log.toFile()).start();
+    String pid = processes[node].pid() + "\n"; // for the script
     Files.writeString(
-        file,
-        """
-        http_options: {host: 127.0.0.1, port: %d}
-        berth:
-          admin: {port: %d}
-          state_dir: %s
-          event_loops: 1
-          cluster:
-            name: owners
-            node: n%d
-            role: %s
-            %s
-            bind: 127.0.0.1
-            insecure: true
-            ports: {control: %d, data: %d, consensus: %d, https: %d, bus: %d}
-            move_after_s: %s
-        """
-            .formatted(
-                ports,
-                ports + 1,
-                folder.resolve("state" + node),
-                node,
-                node == 0 ? "control" : "worker",
-                node == 0 ? "control: ['n0@127.0.0.1:%d']".formatted(ports + 4)
-                    : "join: ['127.0.0.1:%d']".formatted(control),
-                ports + 2,
-                ports + 3,
-                ports + 4,
-                ports + 5,
-                ports + 6,
-                moveAfter));
-    Path log = folder.resolve("n%d-%d.log".formatted(node, logs++));
-    String[] command = {
-      Servers.java(), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-jar", jar.toString(), "run",
-      file.toString()
-    };
-    Process process = new ProcessBuilder(command).redirectErrorStream(true)
-        .redirectOutput(log.toFile()).start();
-    processes[node] = process;
-    Files.writeString(
-        folder.resolve("pids"), process.pid() + "\n",
-        StandardOpenOption.CREATE, StandardOpenOption.APPEND);
-    long giveUp = System.nanoTime() + START_TIMEOUT.toNanos();
+        folder.resolve("pids"), pid, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    long giveUp = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
     while (Files.readString(log).lines().noneMatch(line -> STARTED.matcher(line).find())) {
-      if (!process.isAlive() || System.nanoTime() > giveUp) {
+      if (!processes[node].isAlive() || System.nanoTime() > giveUp) {
         throw new IOException("n" + node + " does not serve: " + log);
       }
       TimeUnit.MILLISECONDS.sleep(50);
     }
   }
 
-  /** Sends a signal to the process of a node. */
   void signal(int node, String name) throws IOException, InterruptedException {
-    new ProcessBuilder("kill", "-" + name, String.valueOf(processes[node].pid())).start().waitFor();
+    ClientProcess.output(List.of("kill", "-" + name, String.valueOf(processes[node].pid())));
   }
 
   /** Sends a signal that ends the process of a node, and waits for its end. */
   void end(int node, String signal) throws IOException, InterruptedException {
     signal(node, signal);
-    if (!processes[node].waitFor(START_TIMEOUT.toSeconds(), TimeUnit.SECONDS)) {
+    if (!processes[node].waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
       throw new IOException("n" + node + " does not end after SIG" + signal);
     }
   }
 
-  /** Runs a command of berth that waits for the controller. */
-  void berth(String... arguments) throws IOException, InterruptedException {
+  /** Runs a command of {@code berth cluster}. */
+  void cluster(String... words) throws IOException, InterruptedException {
     List<String> command = new ArrayList<>(List.of(Servers.java(), "-jar", jar.toString()));
-    command.addAll(List.of(arguments));
+    command.add("cluster");
+    command.addAll(List.of(words));
     command.add("--address=http://127.0.0.1:" + (firstPort + 1));
-    Path log = folder.resolve("commands.log");
-    var output = ProcessBuilder.Redirect.appendTo(log.toFile());
-    Process process =
-        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output).start();
-    if (process.waitFor() != 0) {
-      throw new IOException(String.join(" ", command) + ": " + Files.readString(log));
-    }
+    ClientProcess.output(command);
   }
 
+  /** Sends a request to the admin server of the control node. */
   String ask(String method, String path, String body) throws IOException, InterruptedException {
     HttpRequest request =
         HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + (firstPort + 1) + path))
-            .timeout(REPLY_TIMEOUT)
+            .timeout(Duration.ofSeconds(10))
             .header("content-type", "application/json")
             .method(method, HttpRequest.BodyPublishers.ofString(body))
             .build();
@@ -143,27 +100,18 @@ final class OwnerNodes implements AutoCloseable {
   /** Returns the owners; none while the control node does not know them. */
   List<Owned> owners() throws InterruptedException {
     try {
-      return new JsonObject(ask("GET", "/api/v1/cluster", ""))
-          .getJsonArray("upstreams").stream()
-              .map(JsonObject.class::cast)
-              .map(
-                  each ->
-                      new Owned(
-                          each.getString("node").charAt(1) - '0',
-                          each.getInteger("slots"),
-                          each.getBoolean("silent")))
-              .toList();
+      JsonObject cluster = new JsonObject(ask("GET", "/api/v1/cluster", ""));
+      return cluster.getJsonArray("upstreams").stream()
+          .map(JsonObject.class::cast)
+          .map(OwnerNodes::owned)
+          .toList();
     } catch (IOException | RuntimeException unknown) {
       return List.of();
     }
   }
 
-  @Override
-  public void close() {
-    for (Process each : processes) {
-      if (each != null) {
-        each.destroyForcibly(); // also ends a stopped process
-      }
-    }
+  private static Owned owned(JsonObject owner) {
+    int node = owner.getString("node").charAt(1) - '0';
+    return new Owned(node, owner.getInteger("slots"), owner.getBoolean("silent"));
   }
 }
