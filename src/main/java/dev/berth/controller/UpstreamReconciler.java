@@ -7,11 +7,13 @@ import dev.berth.controller.RolloutProgress.RolloutTrial;
 import dev.berth.view.ReplicaPhase;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BinaryOperator;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -24,12 +26,20 @@ import org.jspecify.annotations.Nullable;
  * replaced: a changed target reconfigures it in place, also after a refusal, and a sick one stays.
  * In a cluster, an owner that does not reach its upstream is replaced on a node that does.
  *
- * <p><b>Order.</b> A replica that is no longer wanted drains once a wanted one serves.
+ * <p><b>Order.</b> A replica that is no longer wanted drains once a wanted one serves. A controller
+ * that starts may find two of one key, as the owner of the first has returned; the later one
+ * drains.
  *
  * <p><b>Failure.</b> After a failed start or a refused change, nothing starts or changes until the
  * backoff has passed. A failed version starts nothing; the keys of the last complete target do.
  */
 final class UpstreamReconciler {
+  /** Order of two replicas of one key: the first keeps it. */
+  private static final Comparator<ReplicaRecord> FIRST =
+      Comparator.comparing(ReplicaRecord::isStarting)
+          .thenComparingLong(each -> each.startedMs)
+          .thenComparing(each -> each.id);
+
   private final DeploymentState deployment;
   private final DeploymentTarget target;
   private final RolloutProgress before;
@@ -124,9 +134,16 @@ final class UpstreamReconciler {
 
   private void stopUnwanted(Placement placement, boolean waits) {
     List<ReplicaRecord> unwanted = new ArrayList<>();
+    List<ReplicaRecord> surplus = new ArrayList<>();
     for (ReplicaRecord replica : deployment.replicas.values()) {
       if (replica.isActive() && wanted.containsKey(replica.upstream)) {
-        own.put(replica.upstream, replica);
+        ReplicaRecord other = own.get(replica.upstream);
+        ReplicaRecord first =
+            other == null ? replica : BinaryOperator.minBy(FIRST).apply(replica, other);
+        own.put(replica.upstream, first);
+        if (other != null) {
+          surplus.add(first == other ? replica : other);
+        }
       } else if (replica.isActive()) {
         unwanted.add(replica);
       }
@@ -152,6 +169,9 @@ final class UpstreamReconciler {
         steps.add(new ReconcileStep.StopStep(each, grace, reason, false));
       }
     }
+    surplus.stream()
+        .map(each -> new ReconcileStep.StopStep(each, grace, "another has its upstream", false))
+        .forEach(steps::add);
     boolean serves = own.values().stream().anyMatch(ReplicaRecord::isServing);
     unwanted.stream()
         .filter(each -> serves || each.isStarting() || isReplaced(each))

@@ -97,7 +97,7 @@ class UpstreamPlacesTest {
   }
 
   @Test
-  void joiningNodeGetsAReplicaAndALeavingOneDrains() {
+  void joiningNodeGetsOneReplicaAndLeavingNodeDrains() {
     cluster("n1", "n2~2");
     it.declare("app", local(1));
     settle();
