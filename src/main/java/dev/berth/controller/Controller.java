@@ -131,18 +131,14 @@ public final class Controller {
     }
     deployments.wake(turn);
     if (!recovery.isPending()) {
-      deployments.shares.wake(turn);
-      deployments.names.wake(turn);
+      deployments.wakeUpstreams(turn);
     }
     return settle(turn);
   }
 
   /** Returns the time of the next action without an event; {@link Long#MAX_VALUE} for none. */
   public long nextWakeNanos() {
-    long ofUpstreams =
-        recovery.isPending()
-            ? Long.MAX_VALUE
-            : Math.min(deployments.shares.nextWakeNanos(), deployments.names.nextWakeNanos());
+    long ofUpstreams = recovery.isPending() ? Long.MAX_VALUE : deployments.upstreamsWakeNanos();
     return Math.min(ofUpstreams, Math.min(recovery.nextWakeNanos(), deployments.nextWakeNanos()));
   }
 

@@ -53,6 +53,15 @@ public sealed interface ControllerAction {
   record ShareUpstream(Epoch epoch, String node, String replicaId, UpstreamShare share)
       implements CommandTo {}
 
+  /**
+   * Probes an upstream from a node without its replica, and reports an {@code UpstreamProbed}.
+   *
+   * @param target of the replica
+   */
+  record ProbeUpstream(
+      Epoch epoch, String node, DeploymentTarget target, String replicaId, String upstream)
+      implements CommandTo {}
+
   /** Applies the target's settings to a running replica, which accepts requests meanwhile. */
   record ReconfigureReplica(Epoch epoch, String node, String replicaId, DeploymentTarget target)
       implements CommandTo {}

@@ -74,9 +74,14 @@ final class Placement {
     return node.split("~", 2)[0];
   }
 
+  /** Returns whether the next replica may start on a host. */
+  boolean accepts(String node) {
+    return at(node) < most && open.stream().anyMatch(host -> host.name.equals(node));
+  }
+
   /** Returns whether the next replica may start on a host; if so, counts it there. */
   boolean take(String node) {
-    boolean takes = at(node) < most;
+    boolean takes = accepts(node);
     if (takes) {
       count(node);
       all.merge(node, 1, Integer::sum);

@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Bounds.</b> A key starts only while no replica of it exists in any phase, in any
  * deployment: two replicas would admit twice the maximum. So there is no surge, and no replica is
  * replaced: a changed target reconfigures it in place, also after a refusal, and a sick one stays.
+ * In a cluster, an owner that does not reach its upstream is replaced on a node that does.
  *
  * <p><b>Order.</b> A replica that is no longer wanted drains once a wanted one serves. A controller
  * that starts may find two of one key, as the owner of the first has returned; the later one
@@ -81,7 +82,7 @@ final class UpstreamReconciler {
   private ReconcileDecision decide(Placement placement, Predicate<String> isFree) {
     boolean waits = before.backoff().isWaiting(nowNanos);
     wakeNanos = waits ? before.backoff().untilNanos() : wakeNanos;
-    stopUnwanted(placement);
+    stopUnwanted(placement, waits);
     wanted.forEach(
         (key, node) -> {
           if (!own.containsKey(key)) {
@@ -131,7 +132,7 @@ final class UpstreamReconciler {
     return nodes;
   }
 
-  private void stopUnwanted(Placement placement) {
+  private void stopUnwanted(Placement placement, boolean waits) {
     List<ReplicaRecord> unwanted = new ArrayList<>();
     List<ReplicaRecord> surplus = new ArrayList<>();
     for (ReplicaRecord replica : deployment.replicas.values()) {
@@ -159,6 +160,14 @@ final class UpstreamReconciler {
         wanted.remove(each.upstream);
       }
       steps.add(new ReconcileStep.StopStep(each, grace, "its node is leaving", false));
+    }
+    for (ReplicaRecord each : List.copyOf(own.values())) {
+      if (each.isServing() && !waits && placement.accepts(each.successor)) {
+        own.remove(each.upstream);
+        wanted.put(each.upstream, each.successor);
+        String reason = "its upstream is reachable from " + Placement.nameOf(each.successor);
+        steps.add(new ReconcileStep.StopStep(each, grace, reason, false));
+      }
     }
     surplus.stream()
         .map(each -> new ReconcileStep.StopStep(each, grace, "another has its upstream", false))

@@ -130,7 +130,8 @@ final class LocalReplicaState {
    */
   UpstreamReport report() {
     boolean draining = replica.slots().draining();
-    return new UpstreamReport(id(), share, replica.slots().ongoing(), draining);
+    return new UpstreamReport(
+        id(), share, replica.slots().ongoing(), draining, replica.gate.isUnreachable());
   }
 
   /**

@@ -8,6 +8,7 @@ import dev.berth.config.UpstreamOrigin;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Settings;
 import dev.berth.upstream.client.AddressPolicy;
+import dev.berth.upstream.client.UpstreamClient;
 import dev.berth.upstream.client.UpstreamTarget;
 import dev.berth.upstream.client.UpstreamTarget.ExchangeTimeouts;
 import dev.berth.upstream.client.UpstreamTarget.HttpChoice;
@@ -19,6 +20,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -87,6 +89,18 @@ record UpstreamSettings(
         (long) (1e9 * Objects.requireNonNull(grace).doubleValue()),
         entry.get(UpstreamOptions.ORPHAN_S).toNanos(),
         health(entry.find(UpstreamOptions.HEALTH), prefix));
+  }
+
+  /**
+   * Probes the upstream by a connect, or by its health check.
+   *
+   * @param done receives null if the upstream is well, else the reason
+   */
+  void probe(UpstreamClient client, Consumer<@Nullable String> done) {
+    client.probe(
+        health == null ? null : health.path(),
+        health == null ? target.timeouts().connectNanos() : health.timeoutNanos(),
+        done);
   }
 
   private static Set<Integer> notRun(Settings entry) {

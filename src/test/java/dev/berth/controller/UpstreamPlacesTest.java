@@ -18,7 +18,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Replicas of upstreams with one replica per node or per address. */
+/** Replicas of upstreams with one replica per node or per address, and moves of owners. */
 class UpstreamPlacesTest {
   private static final DeploymentId MODELS = new DeploymentId("app", "models");
   private static final String KEY = "http://127.0.0.1:8000";
@@ -283,5 +283,117 @@ class UpstreamPlacesTest {
         .allSatisfy(each -> assertThat(each.maximum()).isEqualTo(4))
         .extracting(UpstreamGrant::upstream)
         .containsExactly(NAMED + " at 10.0.0.1", NAMED + " at 10.0.0.2");
+  }
+
+  // --- owners that do not reach their upstream ---
+
+  private List<ControllerAction.ProbeUpstream> probes() {
+    return it.asked(ControllerAction.ProbeUpstream.class);
+  }
+
+  private void closed(String replicaId, boolean unreachable) {
+    String reason = "closed: connect: timed out";
+    it.send(new ControllerEvent.ReplicaWaits(replicaId, reason, unreachable));
+  }
+
+  private void probed(String node, boolean reachable) {
+    String owner = it.hosted.keySet().iterator().next();
+    it.send(new ControllerEvent.UpstreamProbed(owner, node, reachable));
+    settle();
+  }
+
+  private void serveOnSecondNode() {
+    cluster("n1", "n2~2", "n3~3");
+    it.declare("app", target(1, Map.of()));
+    settle();
+    assertThat(hosted()).containsExactly("key, n2~2");
+  }
+
+  @Test
+  void unreachableUpstreamMovesToTheNodeThatReachesIt() {
+    serveOnSecondNode();
+    closed("m1", true);
+    it.advance(Duration.ofMillis(9_900));
+    assertThat(probes()).isEmpty();
+    it.advance(Duration.ofMillis(100));
+    assertThat(probes()).extracting(ControllerAction.ProbeUpstream::node).containsExactly("n1");
+    it.advance(Duration.ofSeconds(6));
+    assertThat(probes()).hasSize(1); // one at a time
+    probed("n1", false);
+    it.advance(Duration.ZERO);
+    assertThat(probes()).last().extracting(ControllerAction.ProbeUpstream::node).isEqualTo("n3~3");
+    probed("n1", true); // late
+    assertThat(hosted()).containsExactly("key, n2~2");
+
+    probed("n3~3", true);
+
+    assertThat(hosted()).containsExactly("key, n2~2, drains", "key, n3~3");
+    assertThat(it.asked(ControllerAction.StopReplica.class))
+        .extracting(ControllerAction.StopReplica::reason)
+        .containsExactly("its upstream is reachable from n3");
+    report("m1", UpstreamShare.NONE);
+    settle();
+    assertThat(registry.upstreamGrants())
+        .filteredOn(each -> each.maximum() > 0)
+        .extracting(UpstreamGrant::node)
+        .containsExactly("n3~3");
+  }
+
+  @Test
+  void reachableUpstreamAndOneClosedForAnotherReasonStay() {
+    serveOnSecondNode();
+    closed("m1", false); // a Retry-After
+    it.advance(Duration.ofMinutes(1));
+    assertThat(probes()).isEmpty();
+    closed("m1", true);
+    it.advance(Duration.ofSeconds(10));
+    it.send(new ControllerEvent.ReplicaWaits("m1", "", false));
+    probed("n1", true);
+    it.advance(Duration.ofMinutes(1));
+    assertThat(probes()).hasSize(1);
+    assertThat(hosted()).containsExactly("key, n2~2");
+  }
+
+  @Test
+  void probesGoToEachOtherOpenNodeInTurnAtMostOneInFiveSeconds() {
+    serveOnSecondNode();
+    closed("m1", true);
+    it.send(new ControllerEvent.NodeCordoned("n1", true));
+    it.advance(Duration.ofSeconds(10));
+    for (int i = 0; i < 4; i++) {
+      probed("n3~3", false);
+      it.advance(Duration.ofMillis(4_900));
+      assertThat(probes()).hasSize(1 + i);
+      it.advance(Duration.ofMillis(100));
+    }
+    assertThat(probes()).extracting(ControllerAction.ProbeUpstream::node).containsOnly("n3~3");
+    it.advance(Duration.ofMinutes(1)); // its answer is lost
+    assertThat(probes()).hasSize(6);
+  }
+
+  @Test
+  void nextControllerLearnsFromTheInventoryThatAnUpstreamIsUnreachable() {
+    serveOnSecondNode();
+    it.reports.put(
+        "m1", new ControllerEvent.UpstreamReport("m1", UpstreamShare.NONE, 0, false, true));
+    it.restart(List.of("n1", "n2~2", "n3~3"));
+    it.declare("app", target(1, Map.of()));
+    cluster("n1", "n2~2", "n3~3");
+    it.advance(Duration.ofSeconds(10));
+    assertThat(probes()).hasSize(1);
+  }
+
+  @Test
+  void noUpstreamMovesWithoutAClusterOrFromItsNode() {
+    it.serve("app", target(1, Map.of()));
+    closed("m1", true);
+    it.advance(Duration.ofMinutes(1));
+    assertThat(probes()).isEmpty();
+    cluster("n1", "n2~2");
+    it.declare("app", local(2));
+    settle();
+    it.hosted.keySet().forEach(id -> closed(id, true));
+    it.advance(Duration.ofMinutes(1));
+    assertThat(probes()).isEmpty();
   }
 }
