@@ -371,9 +371,11 @@ final class ApplicationStates {
       return;
     }
     Collection<DeploymentState> all = application.deployments.values();
-    if (all.stream().allMatch(each -> each.obsolete || each.isRolledOut())) {
-      all.stream().filter(each -> each.obsolete).forEach(each -> deployments.delete(each, turn));
-    }
+    boolean done = all.stream().allMatch(each -> each.obsolete || each.isRolledOut());
+    all.stream()
+        .filter(each -> each.obsolete)
+        .filter(each -> done || each.count(replica -> replica.awaited) > 0)
+        .forEach(each -> deployments.delete(each, turn));
   }
 
   private void remove(ApplicationState application, ReconcilePass turn) {

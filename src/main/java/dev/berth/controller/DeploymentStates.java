@@ -140,7 +140,7 @@ final class DeploymentStates {
         each.ongoing = ports.ongoing().applyAsInt(each.id);
       }
       names.want(deployment, turn);
-      ReconcileDecision decision = decide(deployment, turn.nowNanos);
+      ReconcileDecision decision = decide(deployment, turn);
       decision.steps().forEach(step -> take(deployment, step, turn));
       deployment.progress = decision.progress();
       deployment.lacks = decision.lacks();
@@ -159,16 +159,16 @@ final class DeploymentStates {
     turn.touch(deployment.application);
   }
 
-  private ReconcileDecision decide(DeploymentState deployment, long nowNanos) {
-    Placement placement = hosts.placement(deployment, nowNanos);
+  private ReconcileDecision decide(DeploymentState deployment, ReconcilePass turn) {
+    Placement placement = hosts.placement(deployment, turn.nowNanos);
     return !deployment.deleting && UpstreamOptions.isGiven(deployment.target.settings())
         ? UpstreamReconciler.decide(
             deployment,
             placement,
             names,
-            key -> hosts.areNamed() || upstreams.isFreeFor(key, deployment),
-            nowNanos)
-        : Reconciler.decide(deployment, placement, nowNanos);
+            key -> hosts.areNamed() || upstreams.isFreeFor(key, deployment, turn),
+            turn.nowNanos)
+        : Reconciler.decide(deployment, placement, turn.nowNanos);
   }
 
   /**

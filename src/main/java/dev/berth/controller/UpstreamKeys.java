@@ -1,7 +1,9 @@
 package dev.berth.controller;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -12,7 +14,7 @@ import java.util.function.Predicate;
  */
 final class UpstreamKeys {
   private final Predicate<String> unclaimed; // whether a found replica of an unknown owner has it
-  private final Map<String, Integer> used = new HashMap<>(); // number of replicas
+  private final Map<String, List<ReplicaRecord>> used = new HashMap<>();
   private final Map<String, Set<DeploymentState>> waiting = new HashMap<>();
 
   UpstreamKeys(Predicate<String> unclaimed) {
@@ -21,15 +23,15 @@ final class UpstreamKeys {
 
   void onReplicaAdded(ReplicaRecord replica) {
     if (!replica.upstream.isEmpty()) {
-      used.merge(replica.upstream, 1, Integer::sum);
+      used.computeIfAbsent(replica.upstream, none -> new ArrayList<>()).add(replica);
     }
   }
 
   /** Removes a replica that has ended; the deployments that wait for its key are decided again. */
   void onReplicaRemoved(ReplicaRecord replica, ReconcilePass turn) {
-    if (!replica.upstream.isEmpty()
-        && used.computeIfPresent(replica.upstream, (key, all) -> all == 1 ? null : all - 1)
-            == null) {
+    List<ReplicaRecord> all = used.get(replica.upstream);
+    if (all != null && all.remove(replica) && all.isEmpty()) {
+      used.remove(replica.upstream);
       Set<DeploymentState> next = waiting.remove(replica.upstream);
       if (next != null) {
         next.forEach(turn::touch);
@@ -37,11 +39,18 @@ final class UpstreamKeys {
     }
   }
 
-  /** Returns whether no replica of a key exists. If one does, the deployment waits for its end. */
-  boolean isFreeFor(String key, DeploymentState deployment) {
-    boolean free = !used.containsKey(key) && !unclaimed.test(key);
-    if (!free) {
-      waiting.computeIfAbsent(key, none -> new LinkedHashSet<>()).add(deployment);
+  /**
+   * Returns whether no replica of a key exists. If one does, the deployment waits for its end, and
+   * the present ones are decided again.
+   */
+  boolean isFreeFor(String key, DeploymentState deployment, ReconcilePass turn) {
+    List<ReplicaRecord> all = used.getOrDefault(key, List.of());
+    boolean free = all.isEmpty() && !unclaimed.test(key);
+    if (!free && waiting.computeIfAbsent(key, none -> new LinkedHashSet<>()).add(deployment)) {
+      for (ReplicaRecord each : all) {
+        each.awaited |= each.deployment != deployment;
+        turn.touch(each.deployment);
+      }
     }
     return free;
   }

@@ -26,9 +26,9 @@ import org.jspecify.annotations.Nullable;
  * replaced: a changed target reconfigures it in place, also after a refusal, and a sick one stays.
  * In a cluster, an owner that does not reach its upstream is replaced on a node that does.
  *
- * <p><b>Order.</b> A replica that is no longer wanted drains once a wanted one serves. A controller
- * that starts may find two of one key, as the owner of the first has returned; the later one
- * drains.
+ * <p><b>Order.</b> A replica that is no longer wanted drains once a wanted one serves, or another
+ * deployment waits for its upstream. A controller that starts may find two of one key, as the owner
+ * of the first has returned; the later one drains.
  *
  * <p><b>Failure.</b> After a failed start or a refused change, nothing starts or changes until the
  * backoff has passed. A failed version starts nothing; the keys of the last complete target do.
@@ -174,7 +174,7 @@ final class UpstreamReconciler {
         .forEach(steps::add);
     boolean serves = own.values().stream().anyMatch(ReplicaRecord::isServing);
     unwanted.stream()
-        .filter(each -> serves || each.isStarting() || isReplaced(each))
+        .filter(each -> serves || each.isStarting() || isReplaced(each) || each.awaited)
         .map(each -> new ReconcileStep.StopStep(each, grace, "it is no longer wanted", false))
         .forEach(steps::add);
   }

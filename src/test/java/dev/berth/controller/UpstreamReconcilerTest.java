@@ -412,4 +412,26 @@ class UpstreamReconcilerTest {
     it.declare("app", targets[0], targets[1]);
     it.declare("second", targets[2]);
   }
+
+  @Test
+  void keyMovesToAnotherDeploymentOfTheSameDeploy() {
+    it.serve("app", of(MODELS, "1", "a"));
+
+    it.declare("app", of(OTHER, "2", "a"));
+    it.finish();
+
+    hosts("a runs 2");
+    assertThat(status(OTHER)).isEqualTo(DeploymentStatus.HEALTHY);
+  }
+
+  @Test
+  void deploymentsExchangeTheirKeys() {
+    it.serve("app", of(MODELS, "1", "a"), of(OTHER, "1", "b"));
+
+    it.declare("app", of(MODELS, "2", "b"), of(OTHER, "2", "a"));
+    it.finish();
+
+    hosts("a runs 2", "b runs 2");
+    assertThat(status(MODELS)).isEqualTo(DeploymentStatus.HEALTHY);
+  }
 }
