@@ -167,7 +167,10 @@ public final class UpstreamOwners {
       problems.add(
           "SIGSTOP for %d s, move_after_s: %s: moved %b".formatted(seconds, moveAfter, moved));
     }
-    return (moved ? "moved, " : "not moved, ") + (closed ? "closed until SIGCONT" : "not closed");
+    if (moved) {
+      return "moved";
+    }
+    return "not moved, " + (closed ? "closed until SIGCONT" : "another part stays open");
   }
 
   private String terminate(int owner) throws IOException, InterruptedException {
