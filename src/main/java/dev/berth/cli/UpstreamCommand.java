@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
@@ -35,7 +36,8 @@ final class UpstreamCommand extends CliCommand {
         "The owner is the node of the replica that represents the upstream. A closed upstream gets"
             + " no requests: the last column has the reason, and the time at which a Retry-After"
             + " ends. Berth probes any other closed upstream every second. In a cluster, a lost node"
-            + " may still run requests: it keeps its slots as a silent owner."
+            + " may still run requests: it keeps its slots as a silent owner. A maximum such as 4 x 3"
+            + " holds on each of 3 nodes or addresses."
       },
       exitCodeList = "0:shown",
       footer = {
@@ -90,7 +92,9 @@ final class UpstreamCommand extends CliCommand {
                     .put("deployment", deployment.getValue("name"))
                     .put("kind", kind(key))
                     .put("lease_ms", lease(replica))
-                    .put("max_ongoing_requests", maxima.getOrDefault(key, (int) max))
+                    .put(
+                        "max_ongoing_requests",
+                        maxima.getOrDefault(UpstreamOptions.withoutPlace(key), (int) max))
                     .put("ongoing", running + ServeStatus.number(ledger, "reserved"))
                     .put("open", phase.equals(ServeStatus.RUNNING) && reason.isEmpty()));
           }
@@ -117,20 +121,29 @@ final class UpstreamCommand extends CliCommand {
     }
 
     private static List<String> table(List<JsonObject> upstreams) {
+      Map<String, Long> places = // of an upstream with a replica per node or address
+          upstreams.stream()
+              .filter(each -> each.containsKey("deployment"))
+              .map(each -> ServeStatus.text(each, "upstream"))
+              .filter(key -> !key.equals(UpstreamOptions.withoutPlace(key)))
+              .distinct()
+              .collect(Collectors.groupingBy(UpstreamOptions::withoutPlace, Collectors.counting()));
       Table table = new Table("upstream|deployment|kind|owner|max|ongoing|lease|health");
       for (JsonObject each : upstreams) {
         String reason = ServeStatus.text(each, "reason");
         long lease = ServeStatus.number(each, "lease_ms");
         String phase = ServeStatus.text(each, "phase").toLowerCase(Locale.ROOT);
         String open = Boolean.TRUE.equals(each.getValue("open")) ? "open" : phase;
+        String key = ServeStatus.text(each, "upstream");
+        Long times = places.get(UpstreamOptions.withoutPlace(key));
         table.row(
-            each.getValue("upstream"),
+            key,
             each.containsKey("deployment")
                 ? each.getValue("application") + "/" + each.getValue("deployment")
                 : "-",
             each.getValue("kind"),
             each.getValue("node"),
-            each.getValue("max_ongoing_requests"),
+            each.getValue("max_ongoing_requests") + (times == null ? "" : " x " + times),
             each.getValue("ongoing", "-"),
             lease > 0 ? lease / 1000 + " s" : "-",
             reason.isEmpty() ? open : reason);

@@ -281,21 +281,30 @@ public final class DeploymentConfig {
    * Returns an upstream as the {@code user_config} of its replica. Adds the default of {@code
    * orphan_s}, the deployment's {@code cancel_grace_s}, {@link UpstreamOptions#ROUTE_PREFIX} and
    * {@link UpstreamOptions#IS_ONLY}.
+   *
+   * @param key of the replica
    */
   public static Map<String, @Nullable Object> upstreamConfig(
-      Settings deployment, Settings upstream) {
+      Settings deployment, Settings upstream, String key) {
     Map<String, @Nullable Object> all =
         UpstreamOptions.toUserConfig(upstream, deployment.find(REQUEST_TIMEOUT_S));
     all.put(CANCEL_GRACE_S.name(), deployment.get(CANCEL_GRACE_S).toNanos() / 1e9);
     all.put(UpstreamOptions.ROUTE_PREFIX, deployment.around(ApplicationConfig.ROUTE_PREFIX));
-    boolean only = deployment.all(UPSTREAMS).size() == 1 && deployment.get(FALLBACK).isEmpty();
+    boolean only =
+        deployment.all(UPSTREAMS).size() == 1
+            && deployment.get(FALLBACK).isEmpty()
+            && UpstreamOptions.withoutPlace(key).equals(key);
     all.put(UpstreamOptions.IS_ONLY, only);
+    String address = UpstreamOptions.address(key);
+    if (address != null) {
+      all.put(UpstreamOptions.ADDRESS, address);
+    }
     return all;
   }
 
   /** Returns the {@code orphan_s} of an upstream, or its default. */
   public static Duration orphan(Settings deployment, Settings upstream) {
-    return UpstreamOptions.fromUserConfig(upstreamConfig(deployment, upstream))
+    return UpstreamOptions.fromUserConfig(upstreamConfig(deployment, upstream, ""))
         .get(UpstreamOptions.ORPHAN_S);
   }
 

@@ -167,7 +167,21 @@ public final class UpstreamOptions {
               "Number of nodes that own a part of the upstream. The parts' maxima differ by at most"
                   + " 1, and their sum is max_ongoing_requests, the maximum of owners.");
 
+  public static final ConfigKey<Boolean> LOCAL =
+      KEYS.key("local", Types.BOOL, false)
+          .means(
+              "Whether each node of a cluster has an upstream of its own at this url, such as"
+                  + " http://127.0.0.1:8000: one replica per node, with the whole maximum each.");
+
+  public static final ConfigKey<String> RESOLVE =
+      KEYS.key("resolve", Types.choice(List.of("name", "addresses")), "name")
+          .means(
+              "name: one upstream, at any address of its host name. addresses: one upstream at each"
+                  + " address, at most 64, with the whole maximum each; looked up every 5 s.");
+
   private static final String PART = " part "; // of a key; no origin or id has a space
+  private static final String ON = " on "; // a node
+  private static final String AT = " at "; // an address
 
   static final Section SECTION = KEYS.section().check(UpstreamOptions::check);
 
@@ -199,6 +213,9 @@ public final class UpstreamOptions {
 
   /** Name in the user_config of the route prefix, which is removed from paths. */
   public static final String ROUTE_PREFIX = "route_prefix";
+
+  /** Name in the user_config of the address of a replica at one address. */
+  public static final String ADDRESS = "address";
 
   /** Name in the user_config of the mark that no other upstream could run a refused request. */
   public static final String IS_ONLY = "is_only";
@@ -248,6 +265,38 @@ public final class UpstreamOptions {
     return parts;
   }
 
+  /** Returns the key of a local upstream's replica on a node, from the key of its entry. */
+  public static String onNode(String key, String node) {
+    return key + ON + node;
+  }
+
+  /** Returns the key of an upstream's replica at an address, from the key of its entry. */
+  public static String atAddress(String key, String address) {
+    return key + AT + address;
+  }
+
+  /** Returns the address in the key of a replica; null for none. */
+  public static @Nullable String address(String key) {
+    int place = key.indexOf(AT);
+    return place < 0 ? null : key.substring(place + AT.length());
+  }
+
+  /** Returns whether the upstreams of an entry are the addresses of its host name. */
+  public static boolean isByAddress(Settings entry) {
+    return "addresses".equals(entry.find(RESOLVE));
+  }
+
+  /** Returns the key of an upstream's entry or part in the key of a replica. */
+  public static String withoutPlace(String key) {
+    int place = Math.max(key.indexOf(ON), key.indexOf(AT));
+    return place < 0 ? key : key.substring(0, place);
+  }
+
+  /** Returns the entry of a replica's key, with the replica's own maximum; null for none. */
+  public static @Nullable Settings find(Settings deployment, String key) {
+    return byKey(deployment).get(withoutPlace(key));
+  }
+
   /** Returns the identity of an upstream in the key of one of its parts. */
   public static String withoutPart(String key) {
     int part = key.indexOf(PART);
@@ -256,8 +305,9 @@ public final class UpstreamOptions {
 
   /** Returns the sum of the maxima of an upstream's parts; 0 when the deployment has none. */
   public static int limit(Settings deployment, String key) {
+    String entry = withoutPart(withoutPlace(key));
     return deployment.all(UPSTREAMS).stream()
-        .filter(each -> key(each).equals(withoutPart(key)))
+        .filter(each -> key(each).equals(entry))
         .mapToInt(each -> each.get(MAX_ONGOING_REQUESTS))
         .sum();
   }
@@ -388,12 +438,28 @@ public final class UpstreamOptions {
     if (maximum != null && owners != null && owners > maximum) {
       entry.problem(OWNERS, owners.toString(), "at most max_ongoing_requests, " + maximum);
     }
+    if (Boolean.TRUE.equals(entry.find(LOCAL)) && owners != null && owners > 1) {
+      entry.problem(OWNERS, owners + ", with local", "no owners beside local: true");
+    }
+    if (isByAddress(entry)) {
+      checkByAddress(entry, origin, owners);
+    }
     if (entry.gives(TLS) && !origin.isTls()) {
       entry.problem(TLS, "with " + origin, "a url of https, or no tls");
     }
     if (entry.gives(HEADERS_FILE) && sendsInClear(origin)) {
       entry.problem(
           HEADERS_FILE, "with " + origin, "a url of https, or of this host, such as localhost");
+    }
+  }
+
+  private static void checkByAddress(
+      Settings entry, UpstreamOrigin origin, @Nullable Integer owners) {
+    if (origin.isUnix() || origin.isAddress()) {
+      entry.problem(RESOLVE, "addresses, with " + origin, "name, or a url with a host name");
+    }
+    if (Boolean.TRUE.equals(entry.find(LOCAL)) || owners != null && owners > 1) {
+      entry.problem(RESOLVE, "addresses, with local or owners", "name, or neither of them");
     }
   }
 

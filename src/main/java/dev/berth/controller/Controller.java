@@ -101,6 +101,8 @@ public final class Controller {
       deployments.shares.onReport(report);
     } else if (event instanceof ControllerEvent.OwnerFree free) {
       deployments.shares.onNodeEnded(free.node(), nowNanos);
+    } else if (event instanceof ControllerEvent.UpstreamResolved resolved) {
+      deployments.names.onResolved(resolved, turn);
     } else if (event instanceof ControllerEvent.UpstreamTaken taken) {
       deployments.shares.onTaken(taken.upstream(), nowNanos);
     } else if (event instanceof ControllerEvent.OfNode ofNode) {
@@ -129,15 +131,15 @@ public final class Controller {
     }
     deployments.wake(turn);
     if (!recovery.isPending()) {
-      deployments.shares.wake(turn);
+      deployments.wakeUpstreams(turn);
     }
     return settle(turn);
   }
 
   /** Returns the time of the next action without an event; {@link Long#MAX_VALUE} for none. */
   public long nextWakeNanos() {
-    long ofShares = recovery.isPending() ? Long.MAX_VALUE : deployments.shares.nextWakeNanos();
-    return Math.min(ofShares, Math.min(recovery.nextWakeNanos(), deployments.nextWakeNanos()));
+    long ofUpstreams = recovery.isPending() ? Long.MAX_VALUE : deployments.upstreamsWakeNanos();
+    return Math.min(ofUpstreams, Math.min(recovery.nextWakeNanos(), deployments.nextWakeNanos()));
   }
 
   /** Settles deployments first; settling their applications may touch deployments again. */

@@ -53,6 +53,15 @@ public sealed interface ControllerAction {
   record ShareUpstream(Epoch epoch, String node, String replicaId, UpstreamShare share)
       implements CommandTo {}
 
+  /**
+   * Probes an upstream from a node without its replica, and reports an {@code UpstreamProbed}.
+   *
+   * @param target of the replica
+   */
+  record ProbeUpstream(
+      Epoch epoch, String node, DeploymentTarget target, String replicaId, String upstream)
+      implements CommandTo {}
+
   /** Applies the target's settings to a running replica, which accepts requests meanwhile. */
   record ReconfigureReplica(Epoch epoch, String node, String replicaId, DeploymentTarget target)
       implements CommandTo {}
@@ -117,6 +126,9 @@ public sealed interface ControllerAction {
 
   /** Dials the data port of an absent owner, and reports an {@code OwnerFree} if it is refused. */
   record ProbeOwner(UpstreamGrant grant) implements ControllerAction {}
+
+  /** Looks the addresses of an upstream's host name up, and reports an {@code UpstreamResolved}. */
+  record ResolveUpstream(String name) implements ControllerAction {}
 
   /** An instance was removed; messages to it can be dropped. */
   record NodeGone(String node) implements ControllerAction {}

@@ -56,6 +56,15 @@ public sealed interface ControllerEvent {
   /** The process of an absent owner has ended: its data port refused a connection. */
   record OwnerFree(String node) implements ControllerEvent {}
 
+  /**
+   * The host name of upstreams was looked up.
+   *
+   * @param addresses none after a failure
+   * @param failure reason of a failure, one line
+   */
+  record UpstreamResolved(String name, List<String> addresses, String failure)
+      implements ControllerEvent {}
+
   /** An operator takes an upstream from its silent owners. */
   record UpstreamTaken(String upstream) implements ControllerEvent {}
 
@@ -117,8 +126,21 @@ public sealed interface ControllerEvent {
    * closed, or the wait has ended.
    *
    * @param reason one line, for people; empty when the wait has ended
+   * @param unreachable whether the upstream is closed since no connection to it succeeds
    */
-  record ReplicaWaits(String replicaId, String reason) implements OfReplica {}
+  record ReplicaWaits(String replicaId, String reason, boolean unreachable) implements OfReplica {
+    /** Creates a wait for anything but a connection. */
+    public ReplicaWaits(String replicaId, String reason) {
+      this(replicaId, reason, false);
+    }
+  }
+
+  /**
+   * A node has probed the upstream of a replica on another node.
+   *
+   * @param node node that probed, by bus name
+   */
+  record UpstreamProbed(String replicaId, String node, boolean reachable) implements OfReplica {}
 
   /** A replica runs with the settings of another version. */
   record ReplicaReconfigured(String replicaId, DeploymentVersion version) implements OfReplica {}
@@ -139,9 +161,16 @@ public sealed interface ControllerEvent {
    * @param share last applied share
    * @param ongoing slots in use, read after {@code share} was applied and after the drain began
    * @param draining whether the replica grants no slot any more
+   * @param unreachable whether the upstream is closed since no connection to it succeeds
    */
-  record UpstreamReport(String replicaId, UpstreamShare share, int ongoing, boolean draining)
-      implements OfReplica {}
+  record UpstreamReport(
+      String replicaId, UpstreamShare share, int ongoing, boolean draining, boolean unreachable)
+      implements OfReplica {
+    /** Creates a report of an upstream that is not known as unreachable. */
+    public UpstreamReport(String replicaId, UpstreamShare share, int ongoing, boolean draining) {
+      this(replicaId, share, ongoing, draining, false);
+    }
+  }
 
   /** A replica grants no further slots; its ledger is draining already. */
   record ReplicaDraining(String replicaId) implements OfReplica {}
@@ -204,6 +233,11 @@ public sealed interface ControllerEvent {
         long startedMs,
         String upstream,
         String waits,
-        @Nullable UpstreamReport report) {}
+        @Nullable UpstreamReport report) {
+      /** Returns whether its upstream is closed since no connection to it succeeds. */
+      boolean isUnreachable() {
+        return report != null && report.unreachable();
+      }
+    }
   }
 }

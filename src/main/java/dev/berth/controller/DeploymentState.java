@@ -44,6 +44,7 @@ final class DeploymentState {
   boolean deleting;
   boolean held; // replicas were found, their target is unknown yet: nothing is changed
   String lacks = ""; // why replicas are missing, by the last decision
+  int wanted = -1; // number of replicas by the last decision; negative for that of the target
   long wakeNanos = Long.MAX_VALUE;
   @Nullable DeploymentCondition announced;
   @Nullable RoutingSnapshot published;
@@ -211,10 +212,17 @@ final class DeploymentState {
         paused ? (message().isEmpty() ? "" : message() + "; ") + PAUSED : message(),
         target.version().toString(),
         config.apply(target.settings()),
-        deleting ? 0 : target.settings().get(DeploymentConfig.NUM_REPLICAS),
+        wantedReplicas(),
         autoscaling == null ? null : autoscaling.now(),
         all,
         List.copyOf(dead));
+  }
+
+  private int wantedReplicas() {
+    if (deleting) {
+      return 0;
+    }
+    return wanted < 0 ? target.settings().get(DeploymentConfig.NUM_REPLICAS) : wanted;
   }
 
   private static final String CARRIERS =

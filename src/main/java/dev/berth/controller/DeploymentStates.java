@@ -49,6 +49,8 @@ final class DeploymentStates {
   private final AutoscaledDeployments autoscaled;
   private final UpstreamKeys upstreams;
   final UpstreamShares shares;
+  final UpstreamNames names = new UpstreamNames();
+  final UpstreamHandovers handovers;
   private final Map<String, ReplicaRecord> replicas = new HashMap<>(); // by replica id
   private final TreeSet<DeploymentState> waking = new TreeSet<>(DeploymentState.BY_WAKE);
   private final Set<String> ended = new LinkedHashSet<>(); // replica ids, oldest first
@@ -64,6 +66,7 @@ final class DeploymentStates {
     this.hosts = hosts;
     this.autoscaled = autoscaled;
     this.upstreams = upstreams;
+    this.handovers = new UpstreamHandovers(epoch, hosts);
     this.shares = new UpstreamShares(epoch, hosts, ports.leaseMillis());
   }
 
@@ -136,10 +139,12 @@ final class DeploymentStates {
       for (ReplicaRecord each : deployment.replicas.values()) {
         each.ongoing = ports.ongoing().applyAsInt(each.id);
       }
+      names.want(deployment, turn);
       ReconcileDecision decision = decide(deployment, turn.nowNanos);
       decision.steps().forEach(step -> take(deployment, step, turn));
       deployment.progress = decision.progress();
       deployment.lacks = decision.lacks();
+      deployment.wanted = decision.wanted();
       wakeNanos = Math.min(looks, decision.wakeNanos());
       announce(deployment, turn);
     }
@@ -160,6 +165,7 @@ final class DeploymentStates {
         ? UpstreamReconciler.decide(
             deployment,
             placement,
+            names,
             key -> hosts.areNamed() || upstreams.isFreeFor(key, deployment),
             nowNanos)
         : Reconciler.decide(deployment, placement, nowNanos);
@@ -194,6 +200,7 @@ final class DeploymentStates {
   /** Removes a deployment that has no replicas and no target. */
   void remove(DeploymentState deployment, ReconcilePass turn) {
     wakeAt(deployment, Long.MAX_VALUE);
+    names.forget(deployment);
     deployment.application.deployments.remove(deployment.id);
     turn.add(new ControllerAction.Forget(epoch, deployment.id));
   }
@@ -233,6 +240,7 @@ final class DeploymentStates {
     hosts.onReplicaAdded(replica);
     upstreams.onReplicaAdded(replica);
     shares.onReplicaAdded(replica);
+    names.onReplicaAdded(replica);
     announce(replica, "", turn);
   }
 
@@ -334,6 +342,9 @@ final class DeploymentStates {
       onRunning(replica, running.replica(), turn);
     } else if (event instanceof ControllerEvent.ReplicaWaits waits) {
       onWaits(replica, waits.reason());
+      handovers.onReach(replica, waits.unreachable(), turn.nowNanos);
+    } else if (event instanceof ControllerEvent.UpstreamProbed probed) {
+      handovers.onProbed(probed, turn);
     } else if (event instanceof ControllerEvent.ReplicaFailed failed) {
       onFailed(replica, failed.reason(), turn);
     } else if (event instanceof ControllerEvent.ReplicaReconfigured reconfigured) {
@@ -529,6 +540,7 @@ final class DeploymentStates {
     hosts.onReplicaRemoved(replica);
     upstreams.onReplicaRemoved(replica, turn);
     shares.onReplicaRemoved(replica.id, turn.nowNanos);
+    handovers.onReplicaRemoved(replica.id);
     recordEnded(replica.id);
     to(replica, ReplicaPhase.STOPPED, reason, turn);
   }
@@ -576,6 +588,7 @@ final class DeploymentStates {
     replica.healthy = found.healthy();
     replica.refused = found.refused();
     replica.waits = found.waits();
+    handovers.onReach(replica, found.isUnreachable(), turn.nowNanos);
     replica.commandedNanos = turn.nowNanos;
     add(replica, turn);
     turn.touch(deployment);
@@ -616,6 +629,18 @@ final class DeploymentStates {
         waking.add(deployment);
       }
     }
+  }
+
+  /** Returns the time of the next action for upstreams without an event. */
+  long upstreamsWakeNanos() {
+    return Math.min(
+        shares.nextWakeNanos(), Math.min(names.nextWakeNanos(), handovers.nextWakeNanos()));
+  }
+
+  void wakeUpstreams(ReconcilePass turn) {
+    shares.wake(turn);
+    names.wake(turn);
+    handovers.wake(turn);
   }
 
   long nextWakeNanos() {

@@ -60,6 +60,13 @@ final class NodePool {
     return named.get(name);
   }
 
+  /**
+   * Returns the nodes that accept replicas, in the order of their joins; none without a cluster.
+   */
+  List<String> openNodes() {
+    return named.values().stream().filter(PooledNode::isOpen).map(host -> host.name).toList();
+  }
+
   /** Adds an instance, which has yet to send its inventory. */
   void onNodeJoined(String name, @Nullable String zone) {
     PooledNode host =

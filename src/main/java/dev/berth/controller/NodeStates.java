@@ -112,6 +112,7 @@ record NodeStates(
     String why = found.healthy() ? "" : "its health checks failed";
     deployments.on(new ReplicaHealth(replica.id, found.healthy(), why), turn);
     replica.waits = found.waits();
+    deployments.handovers.onReach(replica, found.isUnreachable(), turn.nowNanos);
     switch (found.phase()) {
       case DRAINING, STOPPING -> {
         replica.info = found.info();

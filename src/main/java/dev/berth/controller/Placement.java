@@ -3,6 +3,7 @@ package dev.berth.controller;
 import dev.berth.controller.NodePool.PooledNode;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -56,6 +57,38 @@ final class Placement {
     return own.getOrDefault(node, 0);
   }
 
+  /** Returns whether the hosts are nodes of a cluster. */
+  boolean isCluster() {
+    return !named.isEmpty();
+  }
+
+  /** Returns the hosts that accept replicas, by name without process. */
+  Map<String, String> places() {
+    Map<String, String> all = new LinkedHashMap<>();
+    open.forEach(host -> all.put(nameOf(host.name), host.name));
+    return all;
+  }
+
+  /** Returns the name of a node in its bus name. */
+  static String nameOf(String node) {
+    return node.split("~", 2)[0];
+  }
+
+  /** Returns whether the next replica may start on a host. */
+  boolean accepts(String node) {
+    return at(node) < most && open.stream().anyMatch(host -> host.name.equals(node));
+  }
+
+  /** Returns whether the next replica may start on a host; if so, counts it there. */
+  boolean take(String node) {
+    boolean takes = accepts(node);
+    if (takes) {
+      count(node);
+      all.merge(node, 1, Integer::sum);
+    }
+    return takes;
+  }
+
   /** Returns how many further replicas may start now; {@link Integer#MAX_VALUE} without a limit. */
   int room() {
     if (most == Integer.MAX_VALUE) {
@@ -91,8 +124,7 @@ final class Placement {
             .thenComparingInt(each -> zones.getOrDefault(each.zone, 0))
             .thenComparingInt(each -> all.getOrDefault(each.name, 0));
     PooledNode host = open.stream().filter(each -> at(each.name) < most).min(fewest).orElseThrow();
-    count(host.name);
-    all.merge(host.name, 1, Integer::sum);
+    take(host.name);
     return host.name;
   }
 
@@ -109,7 +141,7 @@ final class Placement {
     return host != null && host.leaving;
   }
 
-  /** Returns the reason for {@link #room} 0, for people. */
+  /** Returns the reason for missing {@link #room}, for people. */
   String full() {
     return open.isEmpty()
         ? "no node accepts replicas: %d %s cordoned, leaving or silent"

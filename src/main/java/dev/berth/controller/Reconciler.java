@@ -44,9 +44,14 @@ final class Reconciler {
    * @param progress to carry to the next decision
    * @param wakeNanos time of the next decision without an event; {@code Long.MAX_VALUE} for never
    * @param lacks why replicas are missing, when waiting does not help; empty otherwise
+   * @param wanted number of replicas; negative for that of the settings
    */
   record ReconcileDecision(
-      List<ReconcileStep> steps, RolloutProgress progress, long wakeNanos, String lacks) {}
+      List<ReconcileStep> steps,
+      RolloutProgress progress,
+      long wakeNanos,
+      String lacks,
+      int wanted) {}
 
   private static final Comparator<ReplicaRecord> BY_ONGOING =
       Comparator.comparingInt(replica -> replica.ongoing < 0 ? Integer.MAX_VALUE : replica.ongoing);
@@ -96,7 +101,7 @@ final class Reconciler {
   private ReconcileDecision decide() {
     if (deployment.deleting) {
       List.copyOf(active).forEach(each -> stop(each, "its deployment is deleted", false));
-      return new ReconcileDecision(steps, before, Long.MAX_VALUE, "");
+      return new ReconcileDecision(steps, before, Long.MAX_VALUE, "", -1);
     }
     stopSick();
     stopOutdatedThatStart();
@@ -108,7 +113,7 @@ final class Reconciler {
     reconfigure();
     start();
     RolloutProgress after = judge(); // may lower wakeNanos
-    return new ReconcileDecision(List.copyOf(steps), after, wakeNanos, lacks);
+    return new ReconcileDecision(List.copyOf(steps), after, wakeNanos, lacks, -1);
   }
 
   // --- classification ---

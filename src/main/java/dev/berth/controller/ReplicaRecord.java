@@ -27,6 +27,7 @@ final class ReplicaRecord {
   boolean refused; // its last configuration: its settings are unknown
   String reason = ""; // cause of a degraded state
   String waits = ""; // state of an upstream's slots, or of its start, as last reported
+  String successor = ""; // node that reaches its upstream, while its own does not
   String lacks = ""; // reason of the slots that an upstream does not have
   OutlierState suspicion = OutlierState.NONE;
   boolean scaledDown; // stopped since fewer are wanted

@@ -1,5 +1,8 @@
 package dev.berth.controller;
 
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.UpstreamOptions;
+import dev.berth.config.keys.Settings;
 import java.util.Comparator;
 
 /**
@@ -28,9 +31,31 @@ public record UpstreamGrant(
     long leaseMillis,
     long resetMillis,
     long lapseMillis) {
+  /** Time from the reset of a connection until its upstream runs nothing, in milliseconds. */
+  private static final long RESET_MILLIS = 1_000;
+
   /** Fixed order of grants. */
   public static final Comparator<UpstreamGrant> ORDER =
       Comparator.comparing(UpstreamGrant::upstream).thenComparing(UpstreamGrant::replicaId);
+
+  /** Returns a grant without slots or a lease, by the settings that a replica has confirmed. */
+  static UpstreamGrant of(ReplicaRecord replica) {
+    Settings own = replica.target.settings();
+    Settings entry = UpstreamOptions.find(own, replica.upstream);
+    long orphan = entry == null ? 0 : DeploymentConfig.orphan(own, entry).toMillis();
+    boolean stops = entry == null || entry.get(UpstreamOptions.STOPS_ON_CLOSE);
+    long grace = own.get(DeploymentConfig.CANCEL_GRACE_S).toMillis();
+    return new UpstreamGrant(
+        replica.id,
+        UpstreamOptions.withoutPart(replica.upstream),
+        replica.node,
+        "",
+        0,
+        0,
+        0,
+        RESET_MILLIS + (stops ? 0 : orphan),
+        RESET_MILLIS + grace + orphan);
+  }
 
   /** Returns the same grant at the owner's data port. */
   public UpstreamGrant at(String host, int port) {
@@ -42,5 +67,21 @@ public record UpstreamGrant(
   UpstreamGrant with(int maximum, long leaseMillis) {
     return new UpstreamGrant(
         replicaId, upstream, node, host, port, maximum, leaseMillis, resetMillis, lapseMillis);
+  }
+
+  /**
+   * Returns the same grant with the times of another one after the end of the owner or its lease.
+   */
+  UpstreamGrant endingAs(UpstreamGrant other) {
+    return new UpstreamGrant(
+        replicaId,
+        upstream,
+        node,
+        host,
+        port,
+        maximum,
+        leaseMillis,
+        other.resetMillis,
+        other.lapseMillis);
   }
 }

@@ -7,11 +7,13 @@ import dev.berth.controller.RolloutProgress.RolloutTrial;
 import dev.berth.view.ReplicaPhase;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BinaryOperator;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -22,30 +24,42 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Bounds.</b> A key starts only while no replica of it exists in any phase, in any
  * deployment: two replicas would admit twice the maximum. So there is no surge, and no replica is
  * replaced: a changed target reconfigures it in place, also after a refusal, and a sick one stays.
+ * In a cluster, an owner that does not reach its upstream is replaced on a node that does.
  *
- * <p><b>Order.</b> A replica that is no longer wanted drains once a wanted one serves.
+ * <p><b>Order.</b> A replica that is no longer wanted drains once a wanted one serves. A controller
+ * that starts may find two of one key, as the owner of the first has returned; the later one
+ * drains.
  *
  * <p><b>Failure.</b> After a failed start or a refused change, nothing starts or changes until the
  * backoff has passed. A failed version starts nothing; the keys of the last complete target do.
  */
 final class UpstreamReconciler {
+  /** Order of two replicas of one key: the first keeps it. */
+  private static final Comparator<ReplicaRecord> FIRST =
+      Comparator.comparing(ReplicaRecord::isStarting)
+          .thenComparingLong(each -> each.startedMs)
+          .thenComparing(each -> each.id);
+
   private final DeploymentState deployment;
   private final DeploymentTarget target;
   private final RolloutProgress before;
   private final @Nullable DeploymentTarget made; // target of new replicas
-  private final Set<String> wanted; // keys
+  private final UpstreamPlaces places;
+  private final Map<String, String> wanted; // node by key; empty for any
   private final Map<String, ReplicaRecord> own = new LinkedHashMap<>(); // wanted and active, by key
   private final List<ReconcileStep> steps = new ArrayList<>();
   private final long nowNanos;
   private long wakeNanos = Long.MAX_VALUE;
-  private String lacks = "";
+  private String lacks;
 
-  private UpstreamReconciler(DeploymentState deployment, long nowNanos) {
+  private UpstreamReconciler(DeploymentState deployment, UpstreamPlaces places, long nowNanos) {
     this.deployment = deployment;
     this.target = deployment.target;
     this.before = deployment.progress;
     this.made = deployment.startTarget();
-    this.wanted = made == null ? Set.of() : UpstreamOptions.byKey(made.settings()).keySet();
+    this.places = places;
+    this.wanted = places.keys;
+    this.lacks = places.lacks;
     this.nowNanos = nowNanos;
   }
 
@@ -56,33 +70,49 @@ final class UpstreamReconciler {
    * @param isFree returns whether no replica of a key exists
    */
   static ReconcileDecision decide(
-      DeploymentState deployment, Placement placement, Predicate<String> isFree, long nowNanos) {
-    return new UpstreamReconciler(deployment, nowNanos).decide(placement, isFree);
+      DeploymentState deployment,
+      Placement placement,
+      UpstreamNames names,
+      Predicate<String> isFree,
+      long nowNanos) {
+    UpstreamPlaces places = UpstreamPlaces.of(deployment, placement, names);
+    return new UpstreamReconciler(deployment, places, nowNanos).decide(placement, isFree);
   }
 
   private ReconcileDecision decide(Placement placement, Predicate<String> isFree) {
     boolean waits = before.backoff().isWaiting(nowNanos);
     wakeNanos = waits ? before.backoff().untilNanos() : wakeNanos;
-    stopUnwanted(placement);
-    for (String key : wanted) {
-      if (own.containsKey(key)) {
-        continue;
-      }
-      if (!isFree.test(key)) {
-        lacks = "upstream " + key + ": its last replica has not ended";
-      } else if (placement.room() == 0) {
-        lacks = placement.full();
-      } else if (!waits && made != null) {
-        String node = placement.nextOwner(ownersOf(key));
-        steps.add(new ReconcileStep.StartStep(made, node, key));
-      }
-    }
+    stopUnwanted(placement, waits);
+    wanted.forEach(
+        (key, node) -> {
+          if (!own.containsKey(key)) {
+            start(key, node, waits, placement, isFree);
+          }
+        });
     own.values().stream()
         .filter(each -> each.phase == ReplicaPhase.RUNNING && isOutdated(each))
         .filter(each -> !waits && !before.frozen())
         .forEach(each -> steps.add(new ReconcileStep.ReconfigureStep(each, target)));
     RolloutProgress after = judge(); // may lower wakeNanos
-    return new ReconcileDecision(List.copyOf(steps), after, wakeNanos, lacks);
+    return new ReconcileDecision(List.copyOf(steps), after, wakeNanos, lacks, wanted.size());
+  }
+
+  private void start(
+      String key, String node, boolean waits, Placement placement, Predicate<String> isFree) {
+    if (!isFree.test(key) || deployment.count(each -> UpstreamPlaces.replaces(key, each)) > 0) {
+      lacks = "upstream " + key + ": its last replica has not ended";
+    } else if (placement.room() == 0) {
+      lacks = placement.full();
+    } else if (!waits && made != null) {
+      if (node.isEmpty()) {
+        String next = placement.nextOwner(ownersOf(key));
+        steps.add(new ReconcileStep.StartStep(made, next, key));
+      } else if (placement.take(node)) {
+        steps.add(new ReconcileStep.StartStep(made, node, key));
+      } else {
+        lacks = "upstream " + key + ": the node has max_replicas_per_node replicas";
+      }
+    }
   }
 
   private Set<String> ownersOf(String key) {
@@ -102,29 +132,55 @@ final class UpstreamReconciler {
     return nodes;
   }
 
-  private void stopUnwanted(Placement placement) {
+  private void stopUnwanted(Placement placement, boolean waits) {
     List<ReplicaRecord> unwanted = new ArrayList<>();
+    List<ReplicaRecord> surplus = new ArrayList<>();
     for (ReplicaRecord replica : deployment.replicas.values()) {
-      if (replica.isActive() && wanted.contains(replica.upstream)) {
-        own.put(replica.upstream, replica);
+      if (replica.isActive() && wanted.containsKey(replica.upstream)) {
+        ReplicaRecord other = own.get(replica.upstream);
+        ReplicaRecord first =
+            other == null ? replica : BinaryOperator.minBy(FIRST).apply(replica, other);
+        own.put(replica.upstream, first);
+        if (other != null) {
+          surplus.add(first == other ? replica : other);
+        }
       } else if (replica.isActive()) {
         unwanted.add(replica);
       }
     }
     List<ReplicaRecord> leaving =
         own.values().stream()
-            .filter(each -> placement.room() > 0 && placement.leaves(each))
+            .filter(placement::leaves)
+            .filter(each -> UpstreamPlaces.isOnNode(each) || placement.room() > 0)
             .toList();
     Duration grace = target.settings().get(DeploymentConfig.GRACEFUL_SHUTDOWN_TIMEOUT_S);
     for (ReplicaRecord each : leaving) {
       own.remove(each.upstream);
+      if (UpstreamPlaces.isOnNode(each)) {
+        wanted.remove(each.upstream);
+      }
       steps.add(new ReconcileStep.StopStep(each, grace, "its node is leaving", false));
     }
+    for (ReplicaRecord each : List.copyOf(own.values())) {
+      if (each.isServing() && !waits && placement.accepts(each.successor)) {
+        own.remove(each.upstream);
+        wanted.put(each.upstream, each.successor);
+        String reason = "its upstream is reachable from " + Placement.nameOf(each.successor);
+        steps.add(new ReconcileStep.StopStep(each, grace, reason, false));
+      }
+    }
+    surplus.stream()
+        .map(each -> new ReconcileStep.StopStep(each, grace, "another has its upstream", false))
+        .forEach(steps::add);
     boolean serves = own.values().stream().anyMatch(ReplicaRecord::isServing);
     unwanted.stream()
-        .filter(each -> serves || each.isStarting())
+        .filter(each -> serves || each.isStarting() || isReplaced(each))
         .map(each -> new ReconcileStep.StopStep(each, grace, "it is no longer wanted", false))
         .forEach(steps::add);
+  }
+
+  private boolean isReplaced(ReplicaRecord replica) {
+    return wanted.keySet().stream().anyMatch(key -> UpstreamPlaces.replaces(key, replica));
   }
 
   private boolean isOutdated(ReplicaRecord replica) {
@@ -134,6 +190,7 @@ final class UpstreamReconciler {
   private RolloutProgress judge() {
     boolean settled =
         steps.isEmpty()
+            && !places.areUnknown()
             && own.size() == wanted.size()
             && own.size() == deployment.replicas.size()
             && own.values().stream()

@@ -1,6 +1,5 @@
 package dev.berth.controller;
 
-import dev.berth.config.DeploymentConfig;
 import dev.berth.config.UpstreamOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.GrantUpstreams;
@@ -33,9 +32,6 @@ import org.jspecify.annotations.Nullable;
  * returns, an operator takes the upstream, or its lease has ended for certain.
  */
 final class UpstreamShares {
-  /** Time from the reset of a connection until its upstream runs nothing, in milliseconds. */
-  private static final long RESET_MILLIS = 1_000;
-
   /** Interval of the dials of a silent owner, in nanoseconds. */
   private static final long PROBE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -310,6 +306,7 @@ final class UpstreamShares {
           }
         });
     probeNanos = dials ? turn.nowNanos + PROBE_NANOS : probeNanos;
+    arm(turn.nowNanos);
   }
 
   private static boolean isDue(long nanos, long nowNanos) {
@@ -339,7 +336,7 @@ final class UpstreamShares {
   private static @Nullable Settings entry(ReplicaRecord replica) {
     DeploymentState deployment = replica.deployment;
     DeploymentTarget wanted = deployment.deleting ? null : deployment.startTarget();
-    return wanted == null ? null : UpstreamOptions.byKey(wanted.settings()).get(replica.upstream);
+    return wanted == null ? null : UpstreamOptions.find(wanted.settings(), replica.upstream);
   }
 
   /** Decision about the shares of one upstream. */
@@ -417,11 +414,13 @@ final class UpstreamShares {
           && owner.commanded.number() != 0
           && owner.commanded.number() == report.share().number()) {
         counted = Math.min(counted, Math.max(used(report), wantedSlots(owner.replica)));
-        lease = report.share().leaseMillis();
+        lease = report.share().leaseMillis() == leaseMillis ? leaseMillis : lease;
       }
       free -= counted;
-      if (counted < grant.maximum() || lease != grant.leaseMillis()) {
-        grants.add(grant.with(counted, lease));
+      UpstreamGrant next = grant.with(counted, lease);
+      next = owner == null ? next : next.endingAs(UpstreamGrant.of(owner.replica));
+      if (!next.equals(grant)) {
+        grants.add(next);
       }
       if (isSilent(grant)) {
         String node = grant.node().split("~")[0];
@@ -441,7 +440,7 @@ final class UpstreamShares {
       int used = report == null ? 0 : used(report);
       if (used > 0 && !upstream.grants.containsKey(owner.replica.id)) {
         free -= used;
-        grants.add(newGrant(owner.replica).with(used, leaseMillis));
+        grants.add(UpstreamGrant.of(owner.replica).with(used, report.share().leaseMillis()));
       }
     }
 
@@ -460,7 +459,7 @@ final class UpstreamShares {
       boolean isChanging = grants.stream().anyMatch(each -> each.replicaId().equals(replica.id));
       if ((grows > 0 || isLonger) && !isChanging) {
         free -= grows;
-        UpstreamGrant next = grant == null ? newGrant(replica) : grant;
+        UpstreamGrant next = grant == null ? UpstreamGrant.of(replica) : grant;
         grants.add(
             next.with(has + grows, grant == null || isLonger ? leaseMillis : grant.leaseMillis()));
       }
@@ -476,24 +475,6 @@ final class UpstreamShares {
 
     private long nextNumber() {
       return epoch.generation() << 52 ^ epoch.term() << 20 ^ ++lastNumber;
-    }
-
-    private UpstreamGrant newGrant(ReplicaRecord replica) {
-      Settings own = replica.target.settings();
-      Settings entry = UpstreamOptions.byKey(own).get(replica.upstream);
-      long orphan = entry == null ? 0 : DeploymentConfig.orphan(own, entry).toMillis();
-      boolean stops = entry == null || entry.get(UpstreamOptions.STOPS_ON_CLOSE);
-      long grace = own.get(DeploymentConfig.CANCEL_GRACE_S).toMillis();
-      return new UpstreamGrant(
-          replica.id,
-          UpstreamOptions.withoutPart(replica.upstream),
-          replica.node,
-          "",
-          0,
-          0,
-          leaseMillis,
-          RESET_MILLIS + (stops ? 0 : orphan),
-          RESET_MILLIS + grace + orphan);
     }
   }
 }

@@ -494,7 +494,8 @@ public class InstanceReplicas implements ReplicaListener {
 
   @Override
   public void onWaiting(Replica replica, String reason) {
-    controller.accept(new ReplicaWaits(replica.replicaId(), reason));
+    boolean unreachable = replica.gate.isUnreachable();
+    controller.accept(new ReplicaWaits(replica.replicaId(), reason, unreachable));
   }
 
   @Override

@@ -11,7 +11,9 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
+import dev.berth.controller.ControllerAction.ProbeUpstream;
 import dev.berth.controller.ControllerEvent.Inventory;
+import dev.berth.controller.ControllerEvent.UpstreamProbed;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTraffic;
@@ -32,6 +34,7 @@ import dev.berth.routing.traffic.TrafficPolicy;
 import dev.berth.view.LogFeed;
 import io.vertx.core.Vertx;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
@@ -138,9 +141,19 @@ final class InstanceRuntime {
                 endpoint -> leadsTo("", TrafficPolicy.of(endpoint, "", null))));
     actions =
         ControllerActionExecutor.ofInstance(
-            new EpochGate(), builds, replicas, deployments, routes, on.log);
+                new EpochGate(), builds, replicas, deployments, routes, on.log)
+            .on(ProbeUpstream.class, command -> probe(command, role));
     on.meters.add(into -> into.gauge("berth_class_loaders_retained", retained.retained()));
     on.meters.add(into -> into.counter("berth_stale_commands", actions.gate().refused));
+  }
+
+  private void probe(ProbeUpstream command, NodeRole role) {
+    Map<String, @Nullable Object> config =
+        LocalReplicaState.userConfig(command.target(), command.upstream());
+    on.proxies
+        .reaches(on.loops.control().home(), config)
+        .onSuccess(
+            reaches -> role.tell(new UpstreamProbed(command.replicaId(), command.node(), reaches)));
   }
 
   private MeterRegistration show(DeploymentRouter router) {

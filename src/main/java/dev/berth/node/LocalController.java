@@ -15,8 +15,10 @@ import dev.berth.controller.Controller;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerAction.Recovered;
+import dev.berth.controller.ControllerAction.ResolveUpstream;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.controller.ControllerEvent.Declared;
+import dev.berth.controller.ControllerEvent.UpstreamResolved;
 import dev.berth.controller.ControllerPorts;
 import dev.berth.controller.ControllerVerticle;
 import dev.berth.controller.Epoch;
@@ -35,6 +37,7 @@ import dev.berth.node.scaling.ScalingWatch;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
+import dev.berth.upstream.client.NameAddresses;
 import dev.berth.view.ApplicationDetails;
 import dev.berth.view.CommandRejectedException;
 import dev.berth.view.ControllerCommands;
@@ -139,7 +142,8 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
         ControllerActionExecutor.ofController(
                 host.actions.gate(), transitions, policies, () -> publisher, serve, this::command)
             .on(Announce.class, this::announced)
-            .on(Recovered.class, this::onRecovered);
+            .on(Recovered.class, this::onRecovered)
+            .on(ResolveUpstream.class, this::resolve);
     scaling =
         new ScalingWatch(
             on.config().get(InstanceOptions.AUTOSCALING),
@@ -376,6 +380,13 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
   /** Handles the end of a recovery: discards the builds that the controller does not need. */
   void onRecovered(Recovered known) {
     host.builds.keepOnly(known.builds());
+  }
+
+  private void resolve(ResolveUpstream of) {
+    NameAddresses.find(control.home(), of.name())
+        .onSuccess(found -> tell(new UpstreamResolved(of.name(), found, "")))
+        .onFailure(
+            failed -> tell(new UpstreamResolved(of.name(), List.of(), "" + failed.getMessage())));
   }
 
   /** Returns whether the instance stops. */

@@ -81,12 +81,12 @@ final class LocalReplicaState {
     Settings settings = target.settings();
     return upstream.isEmpty()
         ? settings.get(DeploymentConfig.USER_CONFIG)
-        : DeploymentConfig.upstreamConfig(settings, entry(settings, upstream));
+        : DeploymentConfig.upstreamConfig(settings, entry(settings, upstream), upstream);
   }
 
   private static Settings entry(Settings settings, String upstream) {
     return Objects.requireNonNull(
-        UpstreamOptions.byKey(settings).get(upstream),
+        UpstreamOptions.find(settings, upstream),
         () -> "upstream: " + upstream + " (expected: of the target)");
   }
 
@@ -130,7 +130,8 @@ final class LocalReplicaState {
    */
   UpstreamReport report() {
     boolean draining = replica.slots().draining();
-    return new UpstreamReport(id(), share, replica.slots().ongoing(), draining);
+    return new UpstreamReport(
+        id(), share, replica.slots().ongoing(), draining, replica.gate.isUnreachable());
   }
 
   /**

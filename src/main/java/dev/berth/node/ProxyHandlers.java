@@ -14,10 +14,15 @@ import dev.berth.protocol.port.ViaEntry;
 import dev.berth.upstream.OwnerLease;
 import dev.berth.upstream.RelayEnvironment;
 import dev.berth.upstream.UpstreamHandler;
+import dev.berth.upstream.UpstreamProbe;
 import dev.berth.upstream.client.AddressPolicy;
+import io.vertx.core.Future;
+import io.vertx.core.internal.ContextInternal;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The handlers of the built-in application {@code berth:proxy}.
@@ -35,19 +40,27 @@ record ProxyHandlers(ServeConfig config, long incarnation, OwnerLease lease)
 
   @Override
   public HandlerFactory of(DeploymentId deployment) {
+    RelayEnvironment instance = environment();
+    return replica -> new UpstreamHandler((UpstreamContext) replica, instance);
+  }
+
+  /** Returns whether this node reaches an upstream, by a probe without a replica. */
+  Future<Boolean> reaches(ContextInternal loop, Map<String, @Nullable Object> userConfig) {
+    return UpstreamProbe.run(loop, userConfig, environment());
+  }
+
+  private RelayEnvironment environment() {
     Set<Integer> ownPorts =
         new HashSet<>(List.of(config.get(HttpOptions.PORT), config.get(AdminOptions.PORT)));
     ClusterConfig cluster = config.cluster();
     if (cluster != null) {
       ownPorts.addAll(cluster.ports().all());
     }
-    RelayEnvironment instance =
-        new RelayEnvironment(
-            config.settings().find(InstanceOptions.SECRETS_DIR),
-            () -> AddressPolicy.ofHost(ownPorts),
-            config.get(HttpOptions.ROOT_PATH),
-            ViaEntry.of(incarnation).value(),
-            lease);
-    return replica -> new UpstreamHandler((UpstreamContext) replica, instance);
+    return new RelayEnvironment(
+        config.settings().find(InstanceOptions.SECRETS_DIR),
+        () -> AddressPolicy.ofHost(ownPorts),
+        config.get(HttpOptions.ROOT_PATH),
+        ViaEntry.of(incarnation).value(),
+        lease);
   }
 }

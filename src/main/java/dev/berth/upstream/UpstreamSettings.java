@@ -8,6 +8,7 @@ import dev.berth.config.UpstreamOrigin;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Settings;
 import dev.berth.upstream.client.AddressPolicy;
+import dev.berth.upstream.client.UpstreamClient;
 import dev.berth.upstream.client.UpstreamTarget;
 import dev.berth.upstream.client.UpstreamTarget.ExchangeTimeouts;
 import dev.berth.upstream.client.UpstreamTarget.HttpChoice;
@@ -19,6 +20,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,7 +77,7 @@ record UpstreamSettings(
     Object route = userConfig.get(UpstreamOptions.ROUTE_PREFIX);
     Number grace = (Number) userConfig.get(DeploymentConfig.CANCEL_GRACE_S.name());
     return new UpstreamSettings(
-        target(entry, origin, secret.size() > 0, instance),
+        target(entry, addresses(userConfig, origin, secret.size() > 0, instance), instance),
         route == null || route.equals("/") ? "" : route.toString(),
         prefix,
         Set.copyOf(entry.get(UpstreamOptions.PASS_HEADERS)),
@@ -87,6 +89,18 @@ record UpstreamSettings(
         (long) (1e9 * Objects.requireNonNull(grace).doubleValue()),
         entry.get(UpstreamOptions.ORPHAN_S).toNanos(),
         health(entry.find(UpstreamOptions.HEALTH), prefix));
+  }
+
+  /**
+   * Probes the upstream by a connect, or by its health check.
+   *
+   * @param done receives null if the upstream is well, else the reason
+   */
+  void probe(UpstreamClient client, Consumer<@Nullable String> done) {
+    client.probe(
+        health == null ? null : health.path(),
+        health == null ? target.timeouts().connectNanos() : health.timeoutNanos(),
+        done);
   }
 
   private static Set<Integer> notRun(Settings entry) {
@@ -104,15 +118,25 @@ record UpstreamSettings(
             health.get(UpstreamOptions.TIMEOUT_S).toNanos());
   }
 
+  private static AddressPolicy addresses(
+      Map<String, @Nullable Object> userConfig,
+      UpstreamOrigin origin,
+      boolean secrets,
+      RelayEnvironment instance) {
+    AddressPolicy all = instance.addresses().get();
+    return (secrets && !origin.isTls() ? all.onlyLoopback() : all)
+        .only((String) userConfig.get(UpstreamOptions.ADDRESS));
+  }
+
   private static UpstreamTarget target(
-      Settings entry, UpstreamOrigin origin, boolean secrets, RelayEnvironment instance) {
+      Settings entry, AddressPolicy addresses, RelayEnvironment instance) {
+    UpstreamOrigin origin = entry.get(UpstreamOptions.URL);
     Duration firstByte = entry.find(UpstreamOptions.FIRST_BYTE_TIMEOUT_S);
     ExchangeTimeouts timeouts =
         new ExchangeTimeouts(
             entry.get(UpstreamOptions.CONNECT_TIMEOUT_S).toNanos(),
             firstByte == null ? 0 : firstByte.toNanos(),
             entry.get(UpstreamOptions.IDLE_TIMEOUT_S).toNanos());
-    AddressPolicy addresses = instance.addresses().get();
     HttpVersions versions = versions(entry.find(UpstreamOptions.HTTP), origin.isTls());
     int window = Math.max(MIN_WINDOW_BYTES, entry.get(UpstreamOptions.READ_AHEAD_BYTES) / 4);
     return new UpstreamTarget(
@@ -122,7 +146,7 @@ record UpstreamSettings(
         origin.isTls() ? tls(entry.find(UpstreamOptions.TLS), origin, versions, instance) : null,
         timeouts,
         Deployment.MAX_ONGOING_REQUESTS_LIMIT, // the ledger holds the limit, which may rise first
-        secrets && !origin.isTls() ? addresses.onlyLoopback() : addresses,
+        addresses,
         new HttpChoice(versions, window));
   }
 

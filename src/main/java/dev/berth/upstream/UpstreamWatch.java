@@ -48,7 +48,7 @@ final class UpstreamWatch {
     this.client = client;
     this.settings = settings;
     pauseAt = ports.nanoClock().getAsLong();
-    close("not probed yet", 0);
+    close("not probed yet", 0, false);
   }
 
   /** Continues with other settings, and probes at once or after the pause of a Retry-After. */
@@ -75,7 +75,7 @@ final class UpstreamWatch {
       long millis = Math.min(retryAfterMillis, MAX_RETRY_AFTER_MS);
       Instant end = context.now().plusMillis(millis).truncatedTo(ChronoUnit.SECONDS);
       String reason = "status " + status + " with Retry-After, until " + end;
-      close(reason, TimeUnit.MILLISECONDS.toNanos(millis));
+      close(reason, TimeUnit.MILLISECONDS.toNanos(millis), false);
       pauseAt = probeAt;
     }
   }
@@ -83,17 +83,22 @@ final class UpstreamWatch {
   /** Handles a failed exchange. A refusal of the peer is no failure. */
   void onFailed(UpstreamFailure failure) {
     failures += failure.effect() == FailureEffect.REFUSED ? 0 : 1;
-    if (failure.effect() == FailureEffect.NOT_CONNECTED || failures >= MAX_FAILURES) {
-      close(failure.reason(), PROBE_NANOS);
+    boolean unreachable = failure.effect() == FailureEffect.NOT_CONNECTED;
+    if (unreachable || failures >= MAX_FAILURES) {
+      close(failure.reason(), PROBE_NANOS, unreachable);
     }
   }
 
-  private void close(String reason, long nanos) {
+  private void close(String reason, long nanos, boolean unreachable) {
     long at = ports.nanoClock().getAsLong() + nanos;
     if (!stopped && (!closed || at - probeAt > 0)) {
       closed = true;
       probeAt = at;
-      gate.close(reason);
+      if (unreachable) {
+        gate.closeUnreachable(reason);
+      } else {
+        gate.close(reason);
+      }
       after(nanos);
     }
   }
@@ -106,11 +111,7 @@ final class UpstreamWatch {
 
   private void probe(int current) {
     if (current == round) {
-      UpstreamSettings.HealthProbe health = settings.health();
-      client.probe(
-          health == null ? null : health.path(),
-          health == null ? settings.target().timeouts().connectNanos() : health.timeoutNanos(),
-          reason -> onProbed(current, reason));
+      settings.probe(client, reason -> onProbed(current, reason));
     }
   }
 
@@ -121,7 +122,7 @@ final class UpstreamWatch {
     UpstreamSettings.HealthProbe health = settings.health();
     if (reason != null) {
       closed = false; // replaces the reason
-      close(reason, PROBE_NANOS);
+      close(reason, PROBE_NANOS, true);
       return;
     }
     failures = 0;

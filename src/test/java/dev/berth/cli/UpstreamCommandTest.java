@@ -22,7 +22,8 @@ class UpstreamCommandTest {
       """
       {"name": "app", "deployments": [{"name": "big", "berth": {"upstreams": [
         {"url": "http://10.0.0.7:8000", "id": "big", "max_ongoing_requests": 8, "of_2030": 1},
-        {"url": "https://models.example", "max_ongoing_requests": 2}]}}]}
+        {"url": "https://models.example", "max_ongoing_requests": 2},
+        {"url": "http://127.0.0.1:8000", "local": true, "max_ongoing_requests": 4}]}}]}
       """;
 
   @AutoClose private final FakeInstance instance = new FakeInstance();
@@ -72,6 +73,34 @@ class UpstreamCommandTest {
             "https://models.example app/big https n1 2 4 - closed: status 429 with Retry-After,"
                 + " until 2026-01-01T00:00:07Z",
             "unix:/run/old app/big unix n1 5 4 - draining");
+  }
+
+  @Test
+  void localUpstreamShowsItsMaximumAndTheNumberOfNodes() {
+    String key = "http://127.0.0.1:8000 on n";
+    FakeInstance instance = new FakeInstance();
+    instance.serves(
+        application(
+            "app",
+            ApplicationStatus.RUNNING,
+            "",
+            1,
+            CONFIG,
+            deployment(
+                "big",
+                DeploymentStatus.HEALTHY,
+                "",
+                2,
+                replica(0, ReplicaPhase.RUNNING, "", key + 1),
+                replica(1, ReplicaPhase.RUNNING, "", key + 2))));
+    instance.answer("GET /api/v1/ledger", 200, ledgers(4, 4));
+    try (instance) {
+      assertThat(instance.execute("upstream", "list")).isZero();
+    }
+    assertThat(instance.out.toString().lines().map(line -> line.replaceAll(" +", " ")))
+        .contains(
+            "http://127.0.0.1:8000 on n1 app/big http n1 4 x 2 4 - open",
+            "http://127.0.0.1:8000 on n2 app/big http n1 4 x 2 4 - open");
   }
 
   @Test

@@ -40,7 +40,7 @@ class SchemaTest {
               [null, true, false, -2, -1, 0, 1, 2, 10, 50, 99, 100, 101, 256, 503, 504, 1024, 65535,
                65536, 70000, 1048576, 31536000, 31536001, 2147483647, 2147483648, 9007199254740992,
                9007199254740994, -0.5, 1.0e-10, 0.5, 1.5, 100.5, "", " ", x, x y, "a#b", "a\\nb", "5",
-               "true", INFO, info, WARNING, TEXT, JSON, json, single, virtual, event_loops, auto, mean, PACK,
+               "true", name, addresses, INFO, info, WARNING, TEXT, JSON, json, single, virtual, event_loops, auto, mean, PACK,
                changed, direct, pack, EveryNode, Disabled, /, /a, /a/, //, /a/b, "/{x}", "/a?b",
                "/a#b", a.B, "http://h:1", worker, ["localhost:1"], "a.B:m", "a.B:", a..B, 1a, a-b, 127.0.0.1,
                "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",
@@ -50,7 +50,7 @@ class SchemaTest {
   /** What no schema of one value can tell: another key's value, or a file. */
   private static final Pattern BEYOND =
       Pattern.compile(
-          "set without TLS|set, on a worker|from other machines|(tls|join): missing|without a token|an argument of |application: missing|without client authentication|its value is not shown|\\(expected: .*(token_file|twice (interval_ms|detection)"
+          "set without TLS|set, on a worker|from other machines|(tls|join): missing|without a token|an argument of |application: missing|at most max_ongoing_requests|url with a host name|without client authentication|its value is not shown|\\(expected: .*(token_file|twice (interval_ms|detection)"
               + "|stream_bytes_total|record_interval_ms|since (ssl_|cert_|key_)|deployments of the application|other deployments of|upstreams, as|max_reservation_ttl_s"
               + "|max_replicas_per_node|min_replicas|max_replicas,|look_back_period_s,|readable file"
               + "|one of header, cookie|one of exact, prefix|one above 0|leave it out; over|a fallback too"

@@ -120,7 +120,7 @@ class UpstreamOptionsTest {
     Settings all = effective(deployment("d", entry, ", cancel_grace_s: 0.5"));
     Settings upstream = UpstreamOptions.byKey(all).get("https://h#big");
 
-    Map<String, @Nullable Object> config = DeploymentConfig.upstreamConfig(all, upstream);
+    Map<String, @Nullable Object> config = DeploymentConfig.upstreamConfig(all, upstream, "");
 
     assertThat(config)
         .containsEntry("cancel_grace_s", 0.5)
@@ -132,7 +132,8 @@ class UpstreamOptionsTest {
     assertThat(read.get(UpstreamOptions.NOT_RUN)).containsExactly(429);
     assertThat(read.get(UpstreamOptions.TLS).get(UpstreamOptions.SERVER_NAME)).isEqualTo("n");
     Settings timed = effective(deployment("d", entry, ", request_timeout_s: 9"));
-    assertThat(DeploymentConfig.upstreamConfig(timed, upstream).get("orphan_s")).hasToString("9");
+    assertThat(DeploymentConfig.upstreamConfig(timed, upstream, "").get("orphan_s"))
+        .hasToString("9");
   }
 
   @Test
@@ -279,5 +280,50 @@ class UpstreamOptionsTest {
             Map.entry("http://h:1 part 3", 1));
     assertThat(UpstreamOptions.withoutPart("http://h:1 part 3")).isEqualTo("http://h:1");
     assertThat(UpstreamOptions.limit(deployment, "http://h:1 part 3")).isEqualTo(5);
+  }
+
+  @Test
+  void localUpstreamHasAKeyPerNodeAndNoOwners() {
+    String local = "{url: 'http://h:1', max_ongoing_requests: 5, local: true, owners: ";
+    assertThat(problems(file(deployment("d", local + "1}", "")))).isEmpty();
+    assertThat(problems(file(deployment("d", local + "2}", ""))))
+        .containsExactly(
+            "applications[0].deployments[0].berth.upstreams[0].owners: 2, with local (expected: no"
+                + " owners beside local: true)");
+    Settings deployment =
+        DeploymentConfig.of("d")
+            .with(
+                DeploymentConfig.UPSTREAMS,
+                List.of(
+                    UpstreamOptions.fromUserConfig(
+                        Map.of("url", "http://h:1", "max_ongoing_requests", 5, "local", true))));
+    String key = UpstreamOptions.onNode("http://h:1", "n3");
+    assertThat(key).isEqualTo("http://h:1 on n3");
+    assertThat(UpstreamOptions.withoutPart(key)).isEqualTo(key);
+    assertThat(UpstreamOptions.limit(deployment, key)).isEqualTo(5);
+    Settings entry = UpstreamOptions.find(deployment, key);
+    assertThat(entry.get(UpstreamOptions.MAX_ONGOING_REQUESTS)).isEqualTo(5);
+    assertThat(DeploymentConfig.upstreamConfig(deployment, entry, "http://h:1"))
+        .containsEntry("is_only", true);
+    assertThat(DeploymentConfig.upstreamConfig(deployment, entry, key))
+        .containsEntry("is_only", false);
+  }
+
+  @Test
+  void addressesAreOfAHostNameWithoutLocalAndOwners() {
+    String before = "applications[0].deployments[0].berth.upstreams[0].resolve: addresses, with ";
+    String rest = ", max_ongoing_requests: 5, resolve: addresses";
+    assertThat(problems(file(deployment("d", "{url: 'http://h:1'" + rest + "}", "")))).isEmpty();
+    assertThat(problems(file(deployment("d", "{url: 'http://10.0.0.7:1'" + rest + "}", ""))))
+        .containsExactly(before + "http://10.0.0.7:1 (expected: name, or a url with a host name)");
+    assertThat(problems(file(deployment("d", "{url: 'unix:/run/a'" + rest + "}", ""))))
+        .containsExactly(before + "unix:/run/a (expected: name, or a url with a host name)");
+    assertThat(problems(file(deployment("d", "{url: 'http://h:1'" + rest + ", local: true}", ""))))
+        .containsExactly(before + "local or owners (expected: name, or neither of them)");
+    String key = UpstreamOptions.atAddress("http://h:1#a", "2001:db8::1");
+    assertThat(key).isEqualTo("http://h:1#a at 2001:db8::1");
+    assertThat(UpstreamOptions.address(key)).isEqualTo("2001:db8::1");
+    assertThat(UpstreamOptions.address("http://h:1 on n1")).isNull();
+    assertThat(UpstreamOptions.withoutPlace(key)).isEqualTo("http://h:1#a");
   }
 }

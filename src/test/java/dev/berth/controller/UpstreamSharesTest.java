@@ -444,4 +444,119 @@ class UpstreamSharesTest {
     assertThat(it.state(MODELS)).startsWith("HEALTHY");
     assertThat(grants().values()).containsExactly(2, 2, 2);
   }
+
+  @Test
+  void returnOfASilentOwnerEndsTheWakesForItsLease() {
+    it.leaseMillis = 10_000;
+    it.restart(List.of());
+    begin("n1", "n2~2", "n3~3");
+    declare(1, 4, 1);
+    it.lose("n2~2");
+    settle();
+    it.send(new ControllerEvent.NodeJoined("n2~2", null)); // its inventory is late
+
+    long until = it.now + Duration.ofMinutes(5).toNanos();
+    for (int wakes = 0; it.controller.nextWakeNanos() <= until; wakes++) {
+      assertThat(wakes).isLessThan(1_000);
+      it.now = Math.max(it.now, it.controller.nextWakeNanos());
+      it.apply(it.controller.wake(it.now));
+    }
+    settle();
+    assertThat(grants()).containsEntry("m1", 4);
+  }
+
+  @Test
+  void secondReplicaOfAKeyThatIsFoundStops() {
+    declare(1, 4, 1);
+    Hosted lost = new Hosted("m9", "n3~3", it.hosted.get("m1").target, KEY);
+    lost.runs = true;
+    it.hosted.put("m9", lost); // its node was lost before
+    it.restart(List.of("n1", "n2~2", "n3~3"));
+    it.declare("app", target(1, 4, 1));
+    begin("n1", "n2~2", "n3~3");
+    settle();
+
+    assertThat(it.stopping()).hasSize(1);
+    it.stopAll();
+    settle();
+    advance(Duration.ofMinutes(1));
+    assertThat(grants().values()).containsExactly(4);
+    assertThat(it.state(MODELS)).startsWith("HEALTHY");
+  }
+
+  @Test
+  void longerLeaseOfTheNextControllerIsGrantedOnce() {
+    it.leaseMillis = 10_000;
+    it.restart(List.of());
+    begin("n1", "n2~2", "n3~3");
+    declare(1, 4, 1);
+
+    it.leaseMillis = 20_000;
+    it.reports.put("m1", new UpstreamReport("m1", shares.get("m1"), 0, false));
+    it.restart(List.of("n1", "n2~2", "n3~3"));
+    it.send(new ControllerEvent.UpstreamsGranted(registry.upstreamGrants()));
+    it.declare("app", target(1, 4, 1));
+    it.join("n1", "n2~2", "n3~3");
+    settle();
+
+    assertThat(shares.get("m1").leaseMillis()).isEqualTo(20_000);
+    assertThat(registry.upstreamGrants())
+        .extracting(UpstreamGrant::leaseMillis)
+        .containsExactly(20_000L);
+  }
+
+  @Test
+  void ownerThatReturnsToTheNextControllerEndsItsSecondReplica() {
+    declare(1, 4, 1);
+    Hosted m1 = it.hosted.get("m1");
+    it.lose("n2~2");
+    settle();
+    assertThat(shares()).containsExactly("m2 n3 0");
+
+    it.hosted.put("m1", m1); // returns while the next controller starts
+    it.reports.put("m1", new UpstreamReport("m1", shares.get("m1"), 0, false));
+    it.reports.put("m2", new UpstreamReport("m2", UpstreamShare.NONE, 0, false));
+    it.restart(List.of("n1", "n2~2", "n3~3"));
+    it.send(new ControllerEvent.UpstreamsGranted(registry.upstreamGrants()));
+    it.declare("app", target(1, 4, 1));
+    it.join("n1", "n2~2", "n3~3");
+    settle();
+    it.stopAll();
+    advance(Duration.ofMinutes(1));
+    assertThat(it.state(MODELS)).startsWith("HEALTHY");
+    assertThat(shares()).containsExactly("m1 n2 4");
+
+    it.send(new ControllerEvent.NodeLeaving("n2~2"));
+    settle();
+    it.stopAll();
+    advance(Duration.ofMinutes(1));
+
+    assertThat(it.state(MODELS)).startsWith("HEALTHY");
+    assertThat(shares()).containsExactly("m3 n3 4");
+  }
+
+  @Test
+  void longerEndOfAnUpstreamCountsForItsOwner() {
+    declare(1, 4, 1);
+    Map<String, Object> entry =
+        Map.of("url", KEY, "max_ongoing_requests", 4, "orphan_s", 300, "stops_on_close", false);
+    it.declare(
+        "app",
+        new DeploymentTarget(
+            MODELS,
+            "b1",
+            new DeploymentVersion("proxy", "2"),
+            DeploymentConfig.withReplicas(DeploymentConfig.of("models"), 1)
+                .with(DeploymentConfig.UPSTREAMS, List.of(UpstreamOptions.fromUserConfig(entry)))));
+    settle();
+    it.lose("n2~2");
+    settle();
+
+    it.send(new ControllerEvent.OwnerFree("n2~2"));
+    advance(Duration.ofSeconds(300));
+    assertThat(shares()).containsExactly("m2 n3 0");
+
+    advance(Duration.ofSeconds(2));
+    assertThat(shares()).containsExactly("m2 n3 4");
+  }
 }

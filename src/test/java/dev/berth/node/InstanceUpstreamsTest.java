@@ -46,6 +46,9 @@ class InstanceUpstreamsTest extends InstanceUpstreamsRig {
     Replica replica = running(target(3, 8000));
     gate.close("connection refused");
     assertThat(events()).containsExactly(new ReplicaWaits("r1", "closed: connection refused"));
+    gate.closeUnreachable("connection refused");
+    assertThat(events())
+        .containsExactly(new ReplicaWaits("r1", "closed: connection refused", true));
 
     DeploymentTarget next = target(5, 8000);
     reconfigure(next);

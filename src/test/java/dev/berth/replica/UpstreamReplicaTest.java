@@ -338,6 +338,20 @@ class UpstreamReplicaTest {
   }
 
   @Test
+  void unreachableUpstreamIsReportedAlsoForTheSameReason() {
+    Replica replica = begin(2);
+    gate.close("reset");
+    assertThat(replica.gate.isUnreachable()).isFalse();
+    gate.closeUnreachable("reset");
+    assertThat(replica.gate.isUnreachable()).isTrue();
+    replica.gate.configure(3);
+    assertThat(replica.gate.isUnreachable()).isTrue();
+    gate.open();
+    assertThat(replica.gate.isUnreachable()).isFalse();
+    assertThat(rig.waits).containsExactly("closed: reset", "closed: reset", "");
+  }
+
+  @Test
   void changedMaximumOfAClosedReplicaTakesEffectWhenItOpens() {
     Replica replica = begin(2);
     gate.close("connection refused");

@@ -214,7 +214,7 @@ final class UpstreamOwner {
     }
     seen = command.epoch();
     if (command instanceof StartReplica start && !hosted.containsKey(start.replicaId())) {
-      if (leaving || sim.failsStarts && sim.random.nextInt(10) == 0) {
+      if (!sim.isCalm && sim.failsStarts && sim.random.nextInt(10) == 0) {
         send(new ControllerEvent.ReplicaFailed(start.replicaId(), "planned"));
       } else {
         HostedUpstream made = new HostedUpstream(sim, this, start);

@@ -30,7 +30,7 @@ class RelayHeadersTest {
             null,
             new UpstreamTarget.ExchangeTimeouts(0, 0, 0),
             1,
-            new AddressPolicy(false, Set.of(), Set.of()),
+            new AddressPolicy(false, Set.of(), Set.of(), null),
             new UpstreamTarget.HttpChoice(UpstreamTarget.HttpVersions.HTTP_1, 0));
     return new UpstreamSettings(
         target, strip, prefix, pass, secret, 1, Set.of(), false, true, 0, 0, null);

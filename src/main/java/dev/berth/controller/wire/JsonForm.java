@@ -5,6 +5,7 @@ import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerAction.Configure;
 import dev.berth.controller.ControllerAction.DiscardBuild;
 import dev.berth.controller.ControllerAction.Forget;
+import dev.berth.controller.ControllerAction.ProbeUpstream;
 import dev.berth.controller.ControllerAction.ReconfigureReplica;
 import dev.berth.controller.ControllerAction.Remember;
 import dev.berth.controller.ControllerAction.RouteTo;
@@ -24,6 +25,7 @@ import dev.berth.controller.ControllerEvent.ReplicaRunning;
 import dev.berth.controller.ControllerEvent.ReplicaStopped;
 import dev.berth.controller.ControllerEvent.ReplicaSuspect;
 import dev.berth.controller.ControllerEvent.ReplicaWaits;
+import dev.berth.controller.ControllerEvent.UpstreamProbed;
 import dev.berth.controller.ControllerEvent.UpstreamReport;
 import io.vertx.core.json.JsonObject;
 import java.util.Collection;
@@ -47,6 +49,7 @@ public final class JsonForm<M> {
               DiscardBuild.class,
               StartReplica.class,
               ShareUpstream.class,
+              ProbeUpstream.class,
               ReconfigureReplica.class,
               StopReplica.class,
               Configure.class,
@@ -63,6 +66,7 @@ public final class JsonForm<M> {
               ReplicaRunning.class,
               ReplicaFailed.class,
               ReplicaWaits.class,
+              UpstreamProbed.class,
               ReplicaReconfigured.class,
               ReconfigureFailed.class,
               UpstreamReport.class,

@@ -16,6 +16,9 @@ public interface UpstreamGate {
    */
   void close(String reason);
 
+  /** Closes the replica as {@link #close} does, since no connection to its server succeeds. */
+  void closeUnreachable(String reason);
+
   /** Opens the replica with its configured number of slots; waiting requests receive them. */
   void open();
 

@@ -20,13 +20,15 @@ public final class SlotGate implements UpstreamGate {
   private final Consumer<String> listener;
   private final AtomicReference<GateState> state;
   private String reported; // guarded by this
+  private boolean reportedUnreachable; // guarded by this
   private volatile Supplier<Future<Void>> reset = Future::succeededFuture;
 
   /**
    * @param max 0 in a cluster until the replica has a share of its upstream
    * @param reason of a closed gate; empty while open
+   * @param unreachable whether no connection to the server of a closed gate succeeds
    */
-  private record GateState(int max, String reason) {
+  private record GateState(int max, String reason, boolean unreachable) {
     int slots() {
       return reason.isEmpty() ? max : 0;
     }
@@ -42,31 +44,41 @@ public final class SlotGate implements UpstreamGate {
   /**
    * Creates the open gate of a ledger.
    *
-   * @param listener receives each new {@link #text}; must not block
+   * @param listener receives {@link #text} after each change of it or of {@link #isUnreachable};
+   *     must not block
    */
   public SlotGate(SlotLedger slots, Consumer<String> listener) {
     this.slots = slots;
     this.listener = listener;
-    this.state = new AtomicReference<>(new GateState(slots.maxOngoing(), ""));
+    this.state = new AtomicReference<>(new GateState(slots.maxOngoing(), "", false));
     this.reported = text();
   }
 
   @Override
   public void close(String reason) {
+    close(reason, false);
+  }
+
+  @Override
+  public void closeUnreachable(String reason) {
+    close(reason, true);
+  }
+
+  private void close(String reason, boolean unreachable) {
     if (reason.isEmpty()) {
       throw new IllegalArgumentException("reason: empty (expected: one line)");
     }
-    change(now -> new GateState(now.max, reason));
+    change(now -> new GateState(now.max, reason, unreachable));
   }
 
   @Override
   public void open() {
-    change(now -> new GateState(now.max, ""));
+    change(now -> new GateState(now.max, "", false));
   }
 
   /** Changes the configured number of slots, which a closed replica has once it opens. */
   public void configure(int max) {
-    change(now -> new GateState(max, now.reason));
+    change(now -> new GateState(max, now.reason, now.unreachable));
   }
 
   @Override
@@ -89,6 +101,11 @@ public final class SlotGate implements UpstreamGate {
     return state.get().text();
   }
 
+  /** Returns whether the gate is closed since no connection to its server succeeds. */
+  public boolean isUnreachable() {
+    return state.get().unreachable;
+  }
+
   private void change(UnaryOperator<GateState> next) {
     GateState before = state.getAndUpdate(next);
     for (GateState now = state.get(); now != before; now = state.get()) {
@@ -97,8 +114,10 @@ public final class SlotGate implements UpstreamGate {
     }
     synchronized (this) { // keeps the listener's calls in order
       String text = text();
-      if (!text.equals(reported)) {
+      boolean unreachable = isUnreachable();
+      if (!text.equals(reported) || unreachable != reportedUnreachable) {
         reported = text;
+        reportedUnreachable = unreachable;
         listener.accept(text);
       }
     }

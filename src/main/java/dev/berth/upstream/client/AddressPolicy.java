@@ -18,9 +18,13 @@ import org.jspecify.annotations.Nullable;
  * @param loopbackOnly refuses other hosts, for credentials over plain HTTP
  * @param ownPorts ports of this instance
  * @param ownAddresses addresses of this host, beside the loopback addresses
+ * @param only address that takes the place of the name's addresses; null for none
  */
 public record AddressPolicy(
-    boolean loopbackOnly, Set<Integer> ownPorts, Set<InetAddress> ownAddresses) {
+    boolean loopbackOnly,
+    Set<Integer> ownPorts,
+    Set<InetAddress> ownAddresses,
+    @Nullable String only) {
   /** Kinds of refused addresses, by their first hexadecimal digits. */
   private static final Map<String, String> REFUSED_V4 =
       Map.of(
@@ -65,6 +69,10 @@ public record AddressPolicy(
 
   private record EmbeddedForm(String prefix, int offset) {}
 
+  AddressPolicy(boolean loopbackOnly, Set<Integer> ownPorts, Set<InetAddress> ownAddresses) {
+    this(loopbackOnly, ownPorts, ownAddresses, null);
+  }
+
   /** Returns a policy for this host. Reads the network interfaces, so not for an event loop. */
   public static AddressPolicy ofHost(Set<Integer> ownPorts) {
     try {
@@ -80,7 +88,12 @@ public record AddressPolicy(
 
   /** Returns the same policy for credentials over plain HTTP. */
   public AddressPolicy onlyLoopback() {
-    return new AddressPolicy(true, ownPorts, ownAddresses);
+    return new AddressPolicy(true, ownPorts, ownAddresses, only);
+  }
+
+  /** Returns the same policy for one address of the name. */
+  public AddressPolicy only(@Nullable String address) {
+    return new AddressPolicy(loopbackOnly, ownPorts, ownAddresses, address);
   }
 
   /** Returns the reason why a connect is refused; null if it is permitted. */

@@ -50,8 +50,9 @@ final class ConnectionOpener {
       connect(connection, transport.convert(unix), reason -> fail(connection, reason));
       return;
     }
+    String only = target.addresses().only();
     names
-        .resolve(target.host())
+        .resolve(only == null ? target.host() : only)
         .addListener(
             (Future<List<InetSocketAddress>> found) -> {
               if (found.isSuccess()) {

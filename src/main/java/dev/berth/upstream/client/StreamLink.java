@@ -170,6 +170,11 @@ final class StreamLink extends ClientConnection {
 
   /** Continues with HTTP/1.1: one exchange on this channel, and the others on their own. */
   private void openPlain() {
+    String refusal = client.refusal();
+    if (refusal != null) {
+      fail(refusal);
+      return;
+    }
     client.streamLimit = 1;
     UpstreamConnection plain = client.replace(this);
     Objects.requireNonNull(channel).pipeline().replace(this, null, plain);

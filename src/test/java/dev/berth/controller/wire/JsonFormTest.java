@@ -10,6 +10,7 @@ import dev.berth.config.DeploymentConfig;
 import dev.berth.config.TrafficOptions;
 import dev.berth.config.Yaml;
 import dev.berth.config.keys.Settings;
+import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerAction.AskPolicy;
 import dev.berth.controller.ControllerAction.Build;
 import dev.berth.controller.ControllerAction.Command;
@@ -199,6 +200,7 @@ class JsonFormTest {
         new DiscardBuild(EPOCH, "app", "b"),
         new StartReplica(EPOCH, "n2~6", target, "app#model#1", "http://10.0.0.7:8000#big"),
         new ShareUpstream(EPOCH, "n2~6", "app#model#1", SHARE),
+        new ControllerAction.ProbeUpstream(EPOCH, "n3~3", target, "app#model#1", "http://h"),
         new ReconfigureReplica(EPOCH, "n2~6", "app#model#1", target),
         new StopReplica(
             EPOCH, "n2~6", "app#model#1", Duration.ofSeconds(20, 5), "fewer are wanted"),
@@ -285,10 +287,11 @@ class JsonFormTest {
         new ControllerEvent.ReplicaRunning(info("r1", "n2~6", OptionalInt.of(0))),
         new ControllerEvent.ReplicaRunning(info("r2", "n2~6", OptionalInt.empty())),
         new ControllerEvent.ReplicaFailed("r1", "no"),
-        new ControllerEvent.ReplicaWaits("r1", ""),
+        new ControllerEvent.ReplicaWaits("r1", "", true),
+        new ControllerEvent.UpstreamProbed("r1", "n3~3", true),
         new ControllerEvent.ReplicaReconfigured("r1", version),
         new ControllerEvent.ReconfigureFailed("r1", version, "no"),
-        new UpstreamReport("r1", SHARE, 5, false),
+        new UpstreamReport("r1", SHARE, 5, false, true),
         new ControllerEvent.ReplicaDraining("r1"),
         new ControllerEvent.ReplicaHealth("r1", false, "no"),
         new ControllerEvent.ReplicaSuspect("r1", true, "no"),

@@ -14,6 +14,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
+import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.ServerSocketChannel;
@@ -623,6 +624,32 @@ class UpstreamClientIT {
     assertThat(rig.get("/").next()).startsWith("failed not run: port ");
     rig.use(rig.target("no-such-name.invalid", null, UpstreamRig.timeouts(0, 0), own));
     assertThat(rig.get("/").next()).startsWith("failed not run: ");
+  }
+
+  @Test
+  void onlyAddressTakesThePlaceOfTheNamesAddresses() throws Exception {
+    String name = "no-such-name.invalid";
+    AddressPolicy only = UpstreamRig.ANY.only("127.0.0.1");
+    rig.use(rig.target(name, null, UpstreamRig.timeouts(0, 0), only));
+    RecordedExchange made = rig.get("/");
+    RemotePeer peer = rig.accept();
+    assertThat(peer.readHead()).contains("host: " + name + ":" + rig.server.getLocalPort());
+    peer.send(OK);
+    made.expect("head 200", "piece ok", "end");
+    AddressPolicy refused = UpstreamRig.ANY.only("169.254.169.254");
+    rig.use(rig.target("localhost", null, UpstreamRig.timeouts(0, 0), refused));
+    assertThat(rig.get("/").next()).startsWith("failed not run: address 169.254.169.254");
+  }
+
+  @Test
+  void nameAddressesComeFromTheResolverOfTheConnects() throws Exception {
+    assertThat(rig.on(() -> NameAddresses.find(rig.loop, "localhost")).await(20, TimeUnit.SECONDS))
+        .contains("127.0.0.1");
+    assertThatThrownBy(
+            () ->
+                rig.on(() -> NameAddresses.find(rig.loop, "no-such-name.invalid"))
+                    .await(20, TimeUnit.SECONDS))
+        .isInstanceOf(UnknownHostException.class);
   }
 
   @Test

@@ -201,7 +201,7 @@ final class UpstreamRig {
   /** The upstream's end of a connection. */
   static final class RemotePeer {
     final Socket socket;
-    private final InputStream in;
+    final InputStream in;
 
     RemotePeer(Socket socket) throws IOException {
       this.socket = socket;

@@ -14,6 +14,7 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.pkitesting.X509Bundle;
 import io.vertx.core.buffer.Buffer;
+import java.io.IOException;
 import java.net.Socket;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -125,6 +126,27 @@ class UpstreamTlsIT {
     for (String name : new String[] {"localhost", "127.0.0.1"}) {
       use(UpstreamTls.read(ca(authority), null, null, name, versions.protocols()));
       roundTrip(roundTrip(null));
+    }
+  }
+
+  @Test
+  void leaseThatEndsDuringTheHandshakeSendsNoRequest() throws Exception {
+    use(UpstreamTls.read(ca(authority), null, null, "localhost", versions.protocols()));
+    RecordedExchange late = rig.get("/");
+    RemotePeer peer = accept(false); // its first read begins the handshake
+    ((SSLSocket) peer.socket).setEnabledProtocols(new String[] {"TLSv1.2"}); // the client ends it
+    rig.leaseEnded = true;
+
+    assertThat(firstByte(peer)).isEqualTo(-1);
+    late.expect("failed not run: the node's lease has ended");
+  }
+
+  /** Returns the first byte of a request; -1 when the connection ends without one. */
+  private static int firstByte(RemotePeer peer) {
+    try {
+      return peer.in.read();
+    } catch (IOException reset) {
+      return -1;
     }
   }
 
