@@ -286,6 +286,11 @@ public final class UpstreamOptions {
     return "addresses".equals(entry.find(RESOLVE));
   }
 
+  /** Returns the kind of place in the key of a replica; empty for none. */
+  public static String placeKind(String key) {
+    return key.contains(ON) ? ON : key.contains(AT) ? AT : "";
+  }
+
   /** Returns the key of an upstream's entry or part in the key of a replica. */
   public static String withoutPlace(String key) {
     int place = Math.max(key.indexOf(ON), key.indexOf(AT));

@@ -255,7 +255,7 @@ final class UpstreamShares {
       UpstreamState upstream = all.get(identity);
       if (upstream != null) {
         int before = grants.size() + ended.size();
-        int limit = new ShareBalance(upstream, turn, grants, ended).run();
+        int limit = new ShareBalance(upstream, turn, grants, ended).run(isHeld(identity));
         if (grants.size() + ended.size() > before) {
           limits.put(identity, limit);
         }
@@ -267,6 +267,18 @@ final class UpstreamShares {
       turn.add(new GrantUpstreams(List.copyOf(grants), Set.copyOf(ended), Map.copyOf(limits)));
     }
     arm(turn.nowNanos);
+  }
+
+  /** Returns whether slots under another form of a key, of an earlier setting, may be in use. */
+  private boolean isHeld(String identity) {
+    return all.entrySet().stream()
+        .filter(each -> !each.getValue().grants.isEmpty())
+        .map(Map.Entry::getKey)
+        .filter(
+            each -> !UpstreamOptions.placeKind(each).equals(UpstreamOptions.placeKind(identity)))
+        .anyMatch(
+            each ->
+                UpstreamOptions.withoutPlace(each).equals(UpstreamOptions.withoutPlace(identity)));
   }
 
   /** Sets the time of the next end of a grant, or of the next dials. */
@@ -357,14 +369,18 @@ final class UpstreamShares {
       this.ended = ended;
     }
 
-    /** Returns the maximum of the upstream; 0 when no deployment has it. */
-    int run() {
+    /**
+     * Returns the maximum of the upstream; 0 when no deployment has it.
+     *
+     * @param held whether no grant may grow
+     */
+    int run(boolean held) {
       boolean lacks = false;
       for (ShareOwner owner : upstream.owners.values()) {
         limit = Math.max(limit, limit(owner.replica));
         lacks |= wantedSlots(owner.replica) > grantedSlots(owner.replica.id);
       }
-      free = limit;
+      free = held ? 0 : limit;
       for (UpstreamGrant grant : upstream.grants.values()) {
         count(grant, lacks);
       }

@@ -81,7 +81,7 @@ record ClusterAdmin(
     NodeRegistry registry = serve.nodes();
     List<UpstreamOwner> owners =
         registry.upstreamGrants().stream()
-            .filter(each -> each.upstream().equals(upstream))
+            .filter(each -> (each.upstream() + " ").startsWith(upstream + " "))
             .map(each -> owner(each, registry))
             .toList();
     if (owners.isEmpty()) {
@@ -93,7 +93,11 @@ record ClusterAdmin(
       return Future.failedFuture(
           precondition("upstream: %s, owned by %s (expected: a silent owner)", upstream, nodes));
     }
-    controller.accept(new UpstreamTaken(upstream));
+    owners.stream()
+        .filter(UpstreamOwner::silent)
+        .map(UpstreamOwner::upstream)
+        .distinct()
+        .forEach(each -> controller.accept(new UpstreamTaken(each)));
     return Future.succeededFuture();
   }
 

@@ -559,4 +559,20 @@ class UpstreamSharesTest {
     advance(Duration.ofSeconds(2));
     assertThat(shares()).containsExactly("m2 n3 4");
   }
+
+  @Test
+  void silentOwnerUnderAnEarlierSettingHoldsTheUpstream() {
+    UpstreamGrant earlier =
+        new UpstreamGrant("m0", KEY + " at 10.0.0.1", "n9~9", "h", 1, 4, 0, 1_000, 40_000);
+    registry = registry.withGrants(List.of(earlier), Set.of(), Map.of(earlier.upstream(), 4));
+    it.send(new ControllerEvent.UpstreamsGranted(registry.upstreamGrants()));
+
+    declare(1, 4, 1);
+    assertThat(shares()).containsExactly("m1 n2 0");
+
+    it.send(new ControllerEvent.OwnerFree("n9~9"));
+    advance(Duration.ofSeconds(2));
+    assertThat(shares()).containsExactly("m1 n2 4");
+    assertThat(grants()).containsExactly(Map.entry("m1", 4));
+  }
 }
