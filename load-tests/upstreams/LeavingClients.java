@@ -102,7 +102,7 @@ final class LeavingClients {
     }
   }
 
-  /** One request on its connection. */
+  /** Request of a client, from its start to its response or its departure. */
   private final class Exchange {
     private final NetSocket socket;
     private final String id;

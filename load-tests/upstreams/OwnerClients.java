@@ -98,7 +98,7 @@ final class OwnerClients {
     return counts;
   }
 
-  /** One request. */
+  /** Request of a client, from its start to its response or its departure. */
   private final class Exchange {
     private final int node;
     private final String kind;

@@ -105,7 +105,7 @@ public final class Explained {
         phases);
   }
 
-  /** One that an upstream refused, so that another ran it. */
+  /** Record of a request that an upstream refused and another one ran. */
   public static RequestExplanation atUpstreams() {
     String refused = "connect: Connection refused: localhost/127.0.0.1:9001";
     return new RequestExplanation(

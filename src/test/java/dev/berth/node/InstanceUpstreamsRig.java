@@ -151,7 +151,7 @@ abstract class InstanceUpstreamsRig {
     events();
   }
 
-  /** What the controller was told since the last look, but for health. */
+  /** Returns the events since the last call, without those of health. */
   List<ControllerEvent> events() {
     tasks.runAll();
     List<ControllerEvent> taken =

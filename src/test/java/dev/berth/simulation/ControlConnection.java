@@ -7,7 +7,7 @@ import java.util.function.Consumer;
 
 /** A connection between an owner and its controller. Each direction keeps its order. */
 final class ControlConnection {
-  /** One direction; a partition holds its messages, as TCP does. */
+  /** Direction of a connection. A partition delays its messages, as TCP does. */
   private final class OrderedPipe {
     private final BooleanSupplier isCut;
     private final ArrayDeque<Runnable> queue = new ArrayDeque<>();

@@ -374,21 +374,21 @@ class SlotLedgerLincheckTest {
       refusedAt = ledger.tryAcquire() ? Integer.MAX_VALUE : before;
     }
 
-    /** Whether the ledger, the state or the last report differ. */
+    /** Returns whether the ledger, the gate and the last report differ. */
     @Operation
     public boolean contradicts() {
       boolean open = gate.text().isEmpty();
       return ledger.maxOngoing() != (open ? gate.max() : 0) || !told.equals(gate.text());
     }
 
-    /** Whether a request waits beside a free slot, and nothing has notified it. */
+    /** Returns whether a request waits although a slot is free and no thread will notify it. */
     @Operation
     public boolean forgets() {
       return ledger.maxOngoing() > 0 && freed.get() <= refusedAt && refusedAt != Integer.MAX_VALUE;
     }
   }
 
-  /** Whoever was last, all agree and no request is forgotten. */
+  /** Requires that all agree after the last change, and that each waiting request is notified. */
   public static class GateModel {
     public void close() {}
 
