@@ -37,13 +37,27 @@ final class UpstreamShares {
 
   /** State of one upstream, in maps by replica id. */
   private static final class UpstreamState {
-    final Map<String, UpstreamGrant> grants = new TreeMap<>();
+    final String entry; // its key without a place
+    final String placeKind;
+    Map<String, UpstreamGrant> grants = Map.of();
     final Map<String, ShareOwner> owners = new LinkedHashMap<>(); // known replicas
     final Map<String, UpstreamReport> reports = new HashMap<>(); // last ones
     final Map<String, Long> freeNanos = new HashMap<>(); // ends of grants, as known
 
-    boolean isEmpty() {
-      return grants.isEmpty() && owners.isEmpty();
+    UpstreamState(String identity) {
+      this.entry = UpstreamOptions.withoutPlace(identity);
+      this.placeKind = UpstreamOptions.placeKind(identity);
+    }
+
+    boolean knows(String replicaId) {
+      return grants.containsKey(replicaId) || owners.containsKey(replicaId);
+    }
+
+    /** Returns whether slots under a form of its key of an earlier setting may be in use. */
+    boolean isHeldBy(UpstreamState other) {
+      return !other.grants.isEmpty()
+          && other.entry.equals(entry)
+          && !other.placeKind.equals(placeKind);
     }
   }
 
@@ -69,6 +83,7 @@ final class UpstreamShares {
   private final Set<String> changed = new LinkedHashSet<>(); // identities to balance
   private final Map<String, Set<String>> found = new HashMap<>(); // in inventories, by bus name
   private final Map<String, Long> silentNanos = new HashMap<>(); // since when, by bus name
+  private Set<String> proposed = Set.of(); // identities of the last proposal
   private boolean isProposing = true; // also before the first report of the log's grants
   private long lastNumber;
   private long probeNanos = Long.MAX_VALUE; // time of the next dials
@@ -88,21 +103,42 @@ final class UpstreamShares {
   /** Replaces the known grants by those of the log. */
   void onGranted(List<UpstreamGrant> grants, long nowNanos) {
     isProposing = false;
-    all.forEach((identity, each) -> each.grants.clear());
+    changed.addAll(proposed);
+    Map<String, Map<String, UpstreamGrant>> next = new HashMap<>();
     for (UpstreamGrant grant : grants) {
-      of(grant.replicaId(), grant.upstream()).grants.put(grant.replicaId(), grant);
+      stateOf(grant.replicaId(), grant.upstream());
+      next.computeIfAbsent(grant.upstream(), none -> new TreeMap<>()).put(grant.replicaId(), grant);
     }
-    changed.addAll(all.keySet());
-    all.values().removeIf(UpstreamState::isEmpty);
+    all.forEach(
+        (identity, each) -> {
+          Map<String, UpstreamGrant> now = next.getOrDefault(identity, Map.of());
+          if (!now.equals(each.grants)) {
+            each.grants = now;
+            markForms(each.entry);
+          }
+        });
     all.values().forEach(each -> each.freeNanos.keySet().retainAll(each.grants.keySet()));
-    identities.values().retainAll(all.keySet());
+    all.values().forEach(each -> each.reports.keySet().removeIf(id -> !each.knows(id)));
+    identities.entrySet().removeIf(each -> !all.get(each.getValue()).knows(each.getKey()));
+    all.keySet().retainAll(identities.values());
     found.keySet().forEach(node -> endMissing(node, nowNanos));
+  }
+
+  /** Marks all forms of a key, since each may wait for the grants of another. */
+  private void markForms(String entry) {
+    all.forEach(
+        (identity, each) -> {
+          if (each.entry.equals(entry)) {
+            changed.add(identity);
+          }
+        });
   }
 
   void onReplicaAdded(ReplicaRecord replica) {
     if (!replica.upstream.isEmpty() && hosts.areNamed()) {
       String identity = UpstreamOptions.withoutPart(replica.upstream);
-      of(replica.id, identity).owners.put(replica.id, new ShareOwner(replica));
+      stateOf(replica.id, identity).owners.put(replica.id, new ShareOwner(replica));
+      changed.add(identity);
     }
   }
 
@@ -164,10 +200,11 @@ final class UpstreamShares {
     }
   }
 
-  /** Ends the silence of a node, so that its next loss begins a new one. */
+  /** Ends the silence of a node. Its inventory then ends the grants of missing replicas. */
   void onNodeJoined(String node) {
     silentNanos.remove(node);
     found.remove(node);
+    forEachGrant(node, (upstream, grant) -> upstream.freeNanos.remove(grant.replicaId()));
   }
 
   /** Begins the silence of a lost node. */
@@ -216,10 +253,9 @@ final class UpstreamShares {
     }
   }
 
-  private UpstreamState of(String replicaId, String identity) {
+  private UpstreamState stateOf(String replicaId, String identity) {
     identities.put(replicaId, identity);
-    changed.add(identity);
-    return all.computeIfAbsent(identity, none -> new UpstreamState());
+    return all.computeIfAbsent(identity, UpstreamState::new);
   }
 
   private @Nullable UpstreamState find(String replicaId) {
@@ -255,7 +291,7 @@ final class UpstreamShares {
       UpstreamState upstream = all.get(identity);
       if (upstream != null) {
         int before = grants.size() + ended.size();
-        int limit = new ShareBalance(upstream, turn, grants, ended).run(isHeld(identity));
+        int limit = new ShareBalance(upstream, turn, grants, ended).run();
         if (grants.size() + ended.size() > before) {
           limits.put(identity, limit);
         }
@@ -264,21 +300,10 @@ final class UpstreamShares {
     changed.clear();
     if (!limits.isEmpty()) {
       isProposing = true;
+      proposed = Set.copyOf(limits.keySet());
       turn.add(new GrantUpstreams(List.copyOf(grants), Set.copyOf(ended), Map.copyOf(limits)));
     }
     arm(turn.nowNanos);
-  }
-
-  /** Returns whether slots under another form of a key, of an earlier setting, may be in use. */
-  private boolean isHeld(String identity) {
-    return all.entrySet().stream()
-        .filter(each -> !each.getValue().grants.isEmpty())
-        .map(Map.Entry::getKey)
-        .filter(
-            each -> !UpstreamOptions.placeKind(each).equals(UpstreamOptions.placeKind(identity)))
-        .anyMatch(
-            each ->
-                UpstreamOptions.withoutPlace(each).equals(UpstreamOptions.withoutPlace(identity)));
   }
 
   /** Sets the time of the next end of a grant, or of the next dials. */
@@ -369,18 +394,14 @@ final class UpstreamShares {
       this.ended = ended;
     }
 
-    /**
-     * Returns the maximum of the upstream; 0 when no deployment has it.
-     *
-     * @param held whether no grant may grow
-     */
-    int run(boolean held) {
+    /** Returns the maximum of the upstream; 0 when no deployment has it. */
+    int run() {
       boolean lacks = false;
       for (ShareOwner owner : upstream.owners.values()) {
         limit = Math.max(limit, limit(owner.replica));
         lacks |= wantedSlots(owner.replica) > grantedSlots(owner.replica.id);
       }
-      free = held ? 0 : limit;
+      free = all.values().stream().anyMatch(upstream::isHeldBy) ? 0 : limit;
       for (UpstreamGrant grant : upstream.grants.values()) {
         count(grant, lacks);
       }

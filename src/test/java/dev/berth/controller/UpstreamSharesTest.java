@@ -575,4 +575,21 @@ class UpstreamSharesTest {
     assertThat(shares()).containsExactly("m1 n2 4");
     assertThat(grants()).containsExactly(Map.entry("m1", 4));
   }
+
+  @Test
+  void ownerThatReturnsBeforeItsSlotsMoveKeepsThem() {
+    declare(1, 4, 1);
+    Hosted m1 = it.hosted.get("m1");
+    it.lose("n2~2");
+    settle();
+    it.send(new ControllerEvent.OwnerFree("n2~2")); // wrongly: a packet filter refused
+
+    it.hosted.put("m1", m1);
+    m1.stopping = true; // its registration is new
+    it.reports.put("m1", new UpstreamReport("m1", shares.get("m1"), 3, true));
+    begin("n2~2");
+    advance(Duration.ofSeconds(5));
+
+    assertThat(grants()).containsEntry("m1", 3);
+  }
 }
