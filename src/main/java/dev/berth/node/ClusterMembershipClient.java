@@ -21,8 +21,12 @@ import dev.berth.cluster.membership.Member.MemberState;
 import dev.berth.cluster.membership.MemberList;
 import dev.berth.cluster.membership.NodeInfo;
 import dev.berth.cluster.membership.NodeInfo.BusEndpoint;
+import dev.berth.cluster.membership.NodeInfo.NodePorts;
+import dev.berth.config.AdminOptions;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.ClusterConfig.ControlNodeAddress;
+import dev.berth.config.HttpOptions;
+import dev.berth.config.ServeConfig;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricSeries;
 import dev.berth.node.loops.EventLoops;
@@ -39,6 +43,7 @@ import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.internal.VertxInternal;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -156,9 +161,9 @@ final class ClusterMembershipClient implements LinkListener {
    * Starts to accept data links.
    *
    * @param https port of the admin server for other nodes
-   * @param http port for clients
+   * @param instance its ports for clients and operators
    */
-  Future<Void> listen(int https, int http) {
+  Future<Void> listen(int https, ServeConfig instance) {
     if (config.tls() != null && config.tls().reload()) {
       Vertx vertx = control.home().owner();
       reload = vertx.setPeriodic(LOOK_INTERVAL.toMillis(), look -> tls.reload(vertx));
@@ -176,9 +181,15 @@ final class ClusterMembershipClient implements LinkListener {
                         config.zone(),
                         config.labels(),
                         config.advertise(),
-                        new NodeInfo.NodePorts(data, https, http),
+                        ports(data, https, instance),
                         bus == null ? null : new BusEndpoint(bus.port(), busSecret)))
         .mapEmpty();
+  }
+
+  private NodePorts ports(int data, int https, ServeConfig instance) {
+    List<Integer> others = new ArrayList<>(config.ports().all());
+    others.add(instance.get(AdminOptions.PORT));
+    return new NodePorts(data, https, instance.get(HttpOptions.PORT), others);
   }
 
   /** Returns the process id of this start: the part of the bus name after the node name. */

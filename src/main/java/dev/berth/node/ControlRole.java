@@ -288,6 +288,7 @@ final class ControlRole extends LocalController
   public void onMembershipEvent(MembershipEvent news) {
     if (news instanceof PublishMembers it) {
       side.members(it.members());
+      on.proxies().members().update(it.members().list(), control.home());
     } else if (news instanceof SuspicionChanged it) {
       tell(new NodeSuspected(it.member().node().busName(), it.suspected()));
     } else if (news instanceof MemberLeaving it) {

@@ -323,8 +323,7 @@ final class InstanceWiring {
       return Future.succeededFuture();
     }
     meters.add(side::show);
-    return start(loops.control(), peer)
-        .compose(listens -> side.listen(peer.port(), config.get(HttpOptions.PORT)));
+    return start(loops.control(), peer).compose(listens -> side.listen(peer.port(), config));
   }
 
   /**

@@ -30,12 +30,13 @@ import org.jspecify.annotations.Nullable;
  * @param config of the instance
  * @param incarnation random number of this start
  * @param lease lease of the shares in a cluster
+ * @param members ports of the nodes of the cluster
  */
-record ProxyHandlers(ServeConfig config, long incarnation, OwnerLease lease)
+record ProxyHandlers(ServeConfig config, long incarnation, OwnerLease lease, MemberPorts members)
     implements BuiltInHandlers {
 
   ProxyHandlers(ServeConfig config, Identity identity) {
-    this(config, identity.incarnation(), new OwnerLease(identity.nanoClock()));
+    this(config, identity.incarnation(), new OwnerLease(identity.nanoClock()), new MemberPorts());
   }
 
   @Override
@@ -58,7 +59,7 @@ record ProxyHandlers(ServeConfig config, long incarnation, OwnerLease lease)
     }
     return new RelayEnvironment(
         config.settings().find(InstanceOptions.SECRETS_DIR),
-        () -> AddressPolicy.ofHost(ownPorts),
+        () -> AddressPolicy.ofHost(ownPorts, members::known),
         config.get(HttpOptions.ROOT_PATH),
         ViaEntry.of(incarnation).value(),
         lease);

@@ -260,6 +260,7 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
   @Override
   public void onMembers(MemberList members) {
     side.members(members);
+    on.proxies().members().update(members.list(), on.loops().control().home());
   }
 
   @Override

@@ -11,6 +11,7 @@ import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,7 +31,7 @@ class RelayHeadersTest {
             null,
             new UpstreamTarget.ExchangeTimeouts(0, 0, 0),
             1,
-            new AddressPolicy(false, Set.of(), Set.of(), null),
+            new AddressPolicy(false, Set.of(), Set.of(), Map::of, null),
             new UpstreamTarget.HttpChoice(UpstreamTarget.HttpVersions.HTTP_1, 0));
     return new UpstreamSettings(
         target, strip, prefix, pass, secret, 1, Set.of(), false, true, 0, 0, null);

@@ -24,7 +24,7 @@ class UpstreamProbeTest {
   private final RelayEnvironment instance =
       new RelayEnvironment(
           null,
-          () -> new AddressPolicy(false, Set.of(), Set.of(), null),
+          () -> new AddressPolicy(false, Set.of(), Set.of(), Map::of, null),
           "",
           "1.1 berth-1",
           new OwnerLease(System::nanoTime));

@@ -1,6 +1,7 @@
 package dev.berth.cluster.membership;
 
 import dev.berth.config.ClusterConfig.ClusterRole;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -32,8 +33,15 @@ public record NodeInfo(
    * @param data port of data links
    * @param https port of the admin server and the jars, for other nodes
    * @param http port for clients
+   * @param reserved further ports of the process, which no upstream may have; null from a node of
+   *     an earlier version
    */
-  public record NodePorts(int data, int https, int http) {}
+  public record NodePorts(int data, int https, int http, @Nullable List<Integer> reserved) {
+    /** Returns {@link #reserved}, empty where unknown. */
+    public List<Integer> others() {
+      return reserved == null ? List.of() : reserved;
+    }
+  }
 
   /**
    * The event bus of a process for other nodes.

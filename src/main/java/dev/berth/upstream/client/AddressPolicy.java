@@ -1,5 +1,6 @@
 package dev.berth.upstream.client;
 
+import io.netty.util.NetUtil;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
@@ -7,6 +8,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -18,12 +20,14 @@ import org.jspecify.annotations.Nullable;
  * @param loopbackOnly refuses other hosts, for credentials over plain HTTP
  * @param ownPorts ports of this instance
  * @param ownAddresses addresses of this host, beside the loopback addresses
+ * @param reserved further ports by address, in its shortest form; thread-safe
  * @param only address that takes the place of the name's addresses; null for none
  */
 public record AddressPolicy(
     boolean loopbackOnly,
     Set<Integer> ownPorts,
     Set<InetAddress> ownAddresses,
+    Supplier<Map<String, Set<Integer>>> reserved,
     @Nullable String only) {
   /** Kinds of refused addresses, by their first hexadecimal digits. */
   private static final Map<String, String> REFUSED_V4 =
@@ -70,17 +74,18 @@ public record AddressPolicy(
   private record EmbeddedForm(String prefix, int offset) {}
 
   AddressPolicy(boolean loopbackOnly, Set<Integer> ownPorts, Set<InetAddress> ownAddresses) {
-    this(loopbackOnly, ownPorts, ownAddresses, null);
+    this(loopbackOnly, ownPorts, ownAddresses, Map::of, null);
   }
 
   /** Returns a policy for this host. Reads the network interfaces, so not for an event loop. */
-  public static AddressPolicy ofHost(Set<Integer> ownPorts) {
+  public static AddressPolicy ofHost(
+      Set<Integer> ownPorts, Supplier<Map<String, Set<Integer>>> reserved) {
     try {
       Set<InetAddress> own =
           NetworkInterface.networkInterfaces()
               .flatMap(NetworkInterface::inetAddresses)
               .collect(Collectors.toUnmodifiableSet());
-      return new AddressPolicy(false, Set.copyOf(ownPorts), own);
+      return new AddressPolicy(false, Set.copyOf(ownPorts), own, reserved, null);
     } catch (SocketException unreadable) {
       throw new IllegalStateException("network interfaces: not readable", unreadable);
     }
@@ -88,12 +93,12 @@ public record AddressPolicy(
 
   /** Returns the same policy for credentials over plain HTTP. */
   public AddressPolicy onlyLoopback() {
-    return new AddressPolicy(true, ownPorts, ownAddresses, only);
+    return new AddressPolicy(true, ownPorts, ownAddresses, reserved, only);
   }
 
   /** Returns the same policy for one address of the name. */
   public AddressPolicy only(@Nullable String address) {
-    return new AddressPolicy(loopbackOnly, ownPorts, ownAddresses, address);
+    return new AddressPolicy(loopbackOnly, ownPorts, ownAddresses, reserved, address);
   }
 
   /** Returns the reason why a connect is refused; null if it is permitted. */
@@ -103,13 +108,25 @@ public record AddressPolicy(
     if (kind != null) {
       return "address %s: %s (expected: an upstream)".formatted(address.getHostAddress(), kind);
     }
-    if (ownPorts.contains(port) && forms(digits).anyMatch(this::isOwn)) {
+    boolean own = forms(digits).anyMatch(this::isOwn);
+    if (own && ownPorts.contains(port)) {
       return "port %d: one of this instance's own (expected: an upstream)".formatted(port);
+    }
+    for (Map.Entry<String, Set<Integer>> each : reserved.get().entrySet()) {
+      String node = digits(each.getKey());
+      boolean same = own ? isOwn(node) : forms(digits).anyMatch(node::equals);
+      if (same && each.getValue().contains(port)) {
+        return "port %d: one of this cluster's own (expected: an upstream)".formatted(port);
+      }
     }
     return loopbackOnly && !address.isLoopbackAddress()
         ? "address %s: credentials over plain HTTP (expected: https, or the loopback interface)"
             .formatted(address.getHostAddress())
         : null;
+  }
+
+  private static String digits(String address) {
+    return HexFormat.of().formatHex(NetUtil.createByteArrayFromIpAddressString(address));
   }
 
   /** Returns the kind of a refused address; null if it is permitted. */

@@ -277,7 +277,7 @@ class ControlIT {
         ControlLoops at, String name, String process, Map<String, String> labels, boolean leaves) {
       this.at = at;
       this.leaves = leaves;
-      NodeInfo.NodePorts ports = new NodeInfo.NodePorts(1, 1, 1);
+      NodeInfo.NodePorts ports = new NodeInfo.NodePorts(1, 1, 1, List.of());
       NodeInfo node = new NodeInfo(name, process, false, null, labels, "h", ports, null);
       HandshakeHello hello =
           new HandshakeHello(

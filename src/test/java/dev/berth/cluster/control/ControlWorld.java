@@ -285,7 +285,7 @@ final class ControlWorld {
               null,
               Map.of(),
               "127.0.0.1",
-              new NodeInfo.NodePorts(data, 0, 0),
+              new NodeInfo.NodePorts(data, 0, 0, List.of()),
               null),
           Set.of("n1"),
           INTERVAL,

@@ -105,7 +105,7 @@ public final class FakeNode implements LocalMailboxes, LinkListener {
   /** A worker on this machine, with an event bus unless its port is 0. */
   public static Member member(String busNode, int port, int bus, long registration) {
     String[] parts = busNode.split("~");
-    NodePorts ports = new NodePorts(port, 0, 0);
+    NodePorts ports = new NodePorts(port, 0, 0, List.of());
     return new Member(
         new NodeInfo(
             parts[0],

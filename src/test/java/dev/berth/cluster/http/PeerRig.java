@@ -58,7 +58,7 @@ final class PeerRig implements AutoCloseable {
   /** A node whose admin server for other nodes is on this machine. */
   static NodeInfo node(String name, int httpsPort, ClusterRole role) {
     boolean control = role == ClusterRole.CONTROL;
-    NodeInfo.NodePorts ports = new NodeInfo.NodePorts(1, httpsPort, 2);
+    NodeInfo.NodePorts ports = new NodeInfo.NodePorts(1, httpsPort, 2, List.of());
     return new NodeInfo(name, "1", control, null, Map.of(), "127.0.0.1", ports, null);
   }
 

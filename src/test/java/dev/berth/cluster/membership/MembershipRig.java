@@ -46,7 +46,7 @@ final class MembershipRig {
         "z",
         Map.of("k", "v"),
         name + ".host",
-        new NodeInfo.NodePorts(7423, 7424, 8000),
+        new NodeInfo.NodePorts(7423, 7424, 8000, List.of(8265)),
         null);
   }
 

@@ -234,7 +234,7 @@ class MembershipTest {
         new HandshakeHello(
             Handshake.VERSION, WireCodec.VERSION, "prod", long2, 0, false, null, List.of()),
         null,
-        "node: 5139 characters (expected: at most 4096)");
+        "node: 5156 characters (expected: at most 4096)");
   }
 
   @Test

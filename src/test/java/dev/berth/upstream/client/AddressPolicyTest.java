@@ -3,6 +3,7 @@ package dev.berth.upstream.client;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.InetAddress;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -118,8 +119,32 @@ class AddressPolicyTest {
 
   @Test
   void policyOfTheHostKnowsItsAddresses() throws Exception {
-    AddressPolicy host = AddressPolicy.ofHost(Set.of(8000));
+    AddressPolicy host = AddressPolicy.ofHost(Set.of(8000), Map::of);
     assertThat(host.ownAddresses()).contains(address("127.0.0.1"));
     assertThat(host.refusal(address("127.0.0.1"), 8000)).isNotNull();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "10.0.0.7, 8265, true",
+    "::ffff:10.0.0.7, 8265, true",
+    "64:ff9b::a00:7, 8265, true",
+    "10.0.0.7, 8266, false",
+    "10.0.0.8, 8265, false",
+    "127.0.0.1, 9001, true", // a node on this host
+    "127.0.0.3, 9001, true",
+    "10.0.0.5, 9001, true",
+    "127.0.0.1, 8265, false"
+  })
+  void portsOfOtherNodesAreRefused(String at, int port, boolean refused) {
+    AddressPolicy policy =
+        new AddressPolicy(
+            false,
+            Set.of(),
+            Set.of(address("10.0.0.5")),
+            () -> Map.of("10.0.0.7", Set.of(8265), "10.0.0.5", Set.of(9001)),
+            null);
+    String refusal = policy.refusal(address(at), port);
+    assertThat(refusal != null && refusal.contains("this cluster's own")).isEqualTo(refused);
   }
 }
