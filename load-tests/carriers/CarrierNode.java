@@ -120,7 +120,7 @@ final class CarrierNode implements LinkListener {
                 null,
                 Map.of(),
                 "127.0.0.1",
-                new NodeInfo.NodePorts(port, 0, 0),
+                new NodeInfo.NodePorts(port, 0, 0, List.of()),
                 new NodeInfo.BusEndpoint(cluster.port(), number)),
             number,
             Member.MemberState.ALIVE);

@@ -35,34 +35,8 @@ final class UpstreamShares {
   /** Interval of the dials of a silent owner, in nanoseconds. */
   private static final long PROBE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** State of one upstream, in maps by replica id. */
-  private static final class UpstreamState {
-    final String entry; // its key without a place
-    final String placeKind;
-    Map<String, UpstreamGrant> grants = Map.of();
-    final Map<String, ShareOwner> owners = new LinkedHashMap<>(); // known replicas
-    final Map<String, UpstreamReport> reports = new HashMap<>(); // last ones
-    final Map<String, Long> freeNanos = new HashMap<>(); // ends of grants, as known
-
-    UpstreamState(String identity) {
-      this.entry = UpstreamOptions.withoutPlace(identity);
-      this.placeKind = UpstreamOptions.placeKind(identity);
-    }
-
-    boolean knows(String replicaId) {
-      return grants.containsKey(replicaId) || owners.containsKey(replicaId);
-    }
-
-    /** Returns whether slots under a form of its key of an earlier setting may be in use. */
-    boolean isHeldBy(UpstreamState other) {
-      return !other.grants.isEmpty()
-          && other.entry.equals(entry)
-          && !other.placeKind.equals(placeKind);
-    }
-  }
-
   /** A replica, with its last commanded share. */
-  private static final class ShareOwner {
+  static final class ShareOwner {
     final ReplicaRecord replica;
     UpstreamShare commanded = UpstreamShare.NONE;
 

@@ -19,7 +19,7 @@ final class MemberPorts {
   private Map<String, Set<Integer>> last = Map.of(); // by host; confined to the control loop
 
   /** Returns the ports by address, in its shortest form. Thread-safe. */
-  Map<String, Set<Integer>> known() {
+  Map<String, Set<Integer>> byAddress() {
     return known;
   }
 

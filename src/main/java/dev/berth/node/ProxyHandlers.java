@@ -59,7 +59,7 @@ record ProxyHandlers(ServeConfig config, long incarnation, OwnerLease lease, Mem
     }
     return new RelayEnvironment(
         config.settings().find(InstanceOptions.SECRETS_DIR),
-        () -> AddressPolicy.ofHost(ownPorts, members::known),
+        () -> AddressPolicy.ofHost(ownPorts, members::byAddress),
         config.get(HttpOptions.ROOT_PATH),
         ViaEntry.of(incarnation).value(),
         lease);
