@@ -2,12 +2,10 @@ package dev.berth.upstream.client;
 
 import dev.berth.api.Headers;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.ChannelFuture;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.impl.buffer.VertxByteBufAllocator;
 import io.vertx.core.internal.ContextInternal;
@@ -64,9 +62,10 @@ final class StreamCarrier implements ExchangeCarrier {
     if (request != null) {
       Buffer body = whole;
       boolean bodiless = body != null && body.length() == 0;
-      accept(link.writeHead(id, request, bodiless)).onFailure(failed -> onHeadUnwritten(failed));
+      accept(loop, link.writeHead(id, request, bodiless))
+          .onFailure(failed -> onHeadUnwritten(failed));
       if (body != null && !bodiless) {
-        accept(link.writeData(id, RequestEncoder.piece(client.memory, body, false), true));
+        accept(loop, link.writeData(id, RequestEncoder.piece(client.memory, body, false), true));
       }
     }
     exchange.onOpen();
@@ -98,24 +97,8 @@ final class StreamCarrier implements ExchangeCarrier {
   public Future<Void> write(@Nullable Buffer piece, boolean chunked) {
     ByteBuf bytes =
         RequestEncoder.piece(client.memory, piece == null ? Buffer.buffer() : piece, false);
-    Future<Void> accepted = accept(link.writeData(id, bytes, piece == null));
+    Future<Void> accepted = accept(loop, link.writeData(id, bytes, piece == null));
     return accepted.onFailure(failed -> failLater("request: not written: " + failed.getMessage()));
-  }
-
-  private Future<Void> accept(ChannelFuture given) {
-    Promise<Void> accepted = loop.promise();
-    unwritten++;
-    given.addListener(
-        done -> {
-          unwritten--;
-          if (done.isSuccess()) {
-            touch();
-            accepted.complete();
-          } else {
-            accepted.fail(done.cause());
-          }
-        });
-    return accepted.future();
   }
 
   @Override
@@ -126,6 +109,11 @@ final class StreamCarrier implements ExchangeCarrier {
   @Override
   public boolean hasUnwritten() {
     return unwritten > 0;
+  }
+
+  @Override
+  public void countUnwritten(int more) {
+    unwritten += more;
   }
 
   // --- response ---

@@ -7,7 +7,6 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.util.ReferenceCountUtil;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
-import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
 import java.util.Objects;
@@ -124,28 +123,20 @@ final class UpstreamConnection extends ClientConnection
   /** Writes bytes to the open channel. */
   private Future<Void> write(ByteBuf bytes) {
     ChannelFuture given = Objects.requireNonNull(channel).writeAndFlush(bytes);
-    if (given.isSuccess()) {
-      return loop.succeededFuture();
-    }
-    Promise<Void> accepted = loop.promise();
-    unwritten++;
-    given.addListener(
-        done -> {
-          unwritten--;
-          if (done.isSuccess()) {
-            touch();
-            accepted.complete();
-          } else {
-            accepted.fail(done.cause());
-            failLater("request: not written: " + done.cause().getMessage());
-          }
-        });
-    return accepted.future();
+    Future<Void> accepted = accept(loop, given);
+    return accepted.succeeded()
+        ? accepted
+        : accepted.onFailure(failed -> failLater("request: not written: " + failed.getMessage()));
   }
 
   @Override
   public boolean hasUnwritten() {
     return unwritten > 0;
+  }
+
+  @Override
+  public void countUnwritten(int more) {
+    unwritten += more;
   }
 
   /** Shuts the output down. The response is still read, to its end. */

@@ -295,33 +295,7 @@ class UpstreamClientIT {
         .isInstanceOf(java.net.SocketException.class);
   }
 
-  @Test
-  void cancelBeforeTheConnectSendsNothing() throws Exception {
-    RecordedExchange made = new RecordedExchange();
-    rig.on(
-        () -> {
-          UpstreamExchange exchange =
-              rig.client.send(
-                  new UpstreamRequest("GET", "/", Headers.empty(), 0), Buffer.buffer(), made);
-          exchange.cancel(UpstreamRig.LONG);
-          exchange.cancel(0);
-          return exchange;
-        });
-    made.expect("cancelled true");
-    assertThat(made.events).isEmpty();
-    rig.roundTrip(null);
-  }
-
   // --- failures ---
-
-  @Test
-  void refusedConnectIsNotRun() throws Exception {
-    rig.server.close();
-    RecordedExchange made = rig.send("POST", "/", UpstreamRequest.CHUNKED, null);
-    Future<Void> waiting = rig.on(() -> made.exchange.write(Buffer.buffer("x")));
-    assertThat(made.next()).startsWith("failed not run: connect: ");
-    assertThat(rig.on(waiting::failed)).isTrue();
-  }
 
   @ParameterizedTest
   @CsvSource({"true, true", "true, false", "false, true", "false, false"})
