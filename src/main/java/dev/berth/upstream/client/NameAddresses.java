@@ -4,6 +4,7 @@ import io.netty.util.NetUtil;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.internal.ContextInternal;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.List;
 
@@ -11,8 +12,12 @@ import java.util.List;
 public final class NameAddresses {
   private NameAddresses() {}
 
-  /** Returns the addresses of a name in their shortest form. Blocks no thread. */
+  /** Returns the addresses of a name or address in their shortest form. Blocks no thread. */
   public static Future<List<String>> find(ContextInternal loop, String name) {
+    InetAddress literal = NetUtil.createInetAddressFromIpAddressString(name);
+    if (literal != null) {
+      return Future.succeededFuture(List.of(NetUtil.toAddressString(literal)));
+    }
     Promise<List<String>> promise = loop.promise();
     loop.owner()
         .nameResolver()
