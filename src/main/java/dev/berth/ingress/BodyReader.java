@@ -181,6 +181,10 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
    * gathered.
    */
   private static int gathered(HttpExchange exchange, long length) {
+    int all = exchange.gatheredBytes();
+    if (all > 0) {
+      return length > all ? 0 : all;
+    }
     DeploymentRouter to = exchange.route.router();
     if (to == null || ReservationHeader.of(exchange.http.headers()) != null) {
       return 0; // the lease of a token holds the slot only for a limited time

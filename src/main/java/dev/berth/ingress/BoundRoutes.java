@@ -67,6 +67,10 @@ final class BoundRoutes {
   private ResolvedRoute bind(String prefix, IngressRoute route, RouteMeters counts) {
     List<ResolvedRoute> sides = new ArrayList<>();
     List<ShadowTarget> shadows = new ArrayList<>();
+    DialectRoute dialect = route.dialect();
+    if (dialect != null) {
+      dialect.sides().forEach(side -> sides.add(bind(prefix, side)));
+    }
     RouteTraffic traffic = route.traffic();
     if (traffic != null) {
       for (int i = 0; i < traffic.sides().size(); i++) {
@@ -82,6 +86,7 @@ final class BoundRoutes {
     AccessRoute access =
         AccessRoute.of(log, route.accessLog(), prefix, route.application(), route.deploymentName());
     return new ResolvedRoute(
+        prefix,
         route,
         counts,
         access,

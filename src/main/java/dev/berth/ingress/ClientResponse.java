@@ -27,6 +27,9 @@ import org.jspecify.annotations.Nullable;
 final class ClientResponse implements Completable<Void> {
   private static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
 
+  /** Header of OpenAI's clients, which prefer it to {@code Retry-After}. */
+  private static final CharSequence RETRY_AFTER_MS = HttpHeaders.createOptimized("retry-after-ms");
+
   /** Nanoseconds that a client which still sends has to read its response. */
   private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
 
@@ -160,14 +163,31 @@ final class ClientResponse implements Completable<Void> {
     MultiMap headers = exchange.http.response().headers();
     failure.advise(headers::set);
     Buffer body = null; // a body would hold memory until its window opens
-    boolean json = ErrorResponses.isJsonFor(exchange.http.headers());
+    Buffer own = exchange.errorBody(failure);
+    boolean json = own != null || ErrorResponses.isJsonFor(exchange.http.headers());
+    if (own != null && failure.retryAfterSeconds() > 0) {
+      headers.set(RETRY_AFTER_MS, Integer.toString(1_000 * failure.retryAfterSeconds()));
+    }
     if (failure != ErrorResponses.TOO_MANY_REQUESTS || !exchange.connection.multiplexed) {
       body =
-          json
+          own != null
+              ? own
+              : json
               ? failure.json().put("request_id", exchange.requestId).toBuffer()
               : Buffer.buffer(failure.message());
     }
     send(failure.status(), json ? ErrorResponses.JSON : ErrorResponses.TEXT, body, close);
+  }
+
+  /** Ends a response amid its body, by an event that reports the failure or by an abort. */
+  void breakOff(HttpErrorResponse failure) {
+    Buffer last = exchange.errorEvent(failure);
+    if (last == null) {
+      exchange.abort(failure.status());
+    } else {
+      HttpServerResponse out = exchange.http.response();
+      exchange.finish(out.getStatusCode(), out.end(last));
+    }
   }
 
   private void finishHead(HttpServerResponse out) {

@@ -19,7 +19,6 @@ import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.routing.traffic.TrafficPolicy;
 import io.vertx.core.Future;
-import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -34,17 +33,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Source: Ray Serve's proxy. As in Ray, the handler sees the full path; it sees no root path.
  */
-sealed class HttpExchange implements CallObserver, LongConsumer permits EndpointExchange {
+sealed class HttpExchange extends ExchangeForm implements CallObserver, LongConsumer
+    permits EndpointExchange, DialectExchange {
   private static final Logger LOG = LoggerFactory.getLogger(HttpExchange.class);
-  static final CharSequence EXPECT = HttpHeaders.createOptimized("expect");
-  private static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
-  private static final CharSequence SESSION_ID = HttpHeaders.createOptimized("x-session-id");
-  private static final CharSequence METHOD = HttpHeaders.createOptimized("x-serve-call-method");
-  private static final CharSequence KEY = HttpHeaders.createOptimized(TrafficPolicy.KEY_HEADER);
-  private static final CharSequence REQUEST_TIMEOUT =
-      HttpHeaders.createOptimized("x-request-timeout-seconds");
-  private static final CharSequence DISCONNECT_DISABLED =
-      HttpHeaders.createOptimized("x-request-disconnect-disabled");
 
   final ServingLoop loop;
   final ConnectionPort connection;
@@ -121,8 +112,13 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
       answer.send(HttpErrorResponse.LOOP_DETECTED);
     } else if (tryTakeRoom(
         RequestMemoryBudget.REQUEST_BYTES + headers * RequestMemoryBudget.HEADER_BYTES)) {
-      BodyReader.begin(this);
+      begin();
     }
+  }
+
+  /** Begins to read the body, which starts the call. */
+  void begin() {
+    BodyReader.begin(this);
   }
 
   /** Returns whether the request got more memory. If not, it is refused. */
@@ -350,7 +346,7 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
       if (is(ExchangeState.DETACHED)) {
         finish(told.status(), null);
       } else if (http.response().headWritten()) {
-        abort(told.status());
+        answer.breakOff(told);
       } else {
         answer.send(told);
       }
@@ -476,6 +472,7 @@ sealed class HttpExchange implements CallObserver, LongConsumer permits Endpoint
     answer.stop();
     long now = loop.now();
     route.meters().recordResponse(http.method(), status, now - startedNanos);
+    onFinish(status, now);
     if (access != null) {
       access.complete(status, http.bytesRead(), http.response().bytesWritten(), now);
     }

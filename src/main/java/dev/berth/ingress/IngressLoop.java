@@ -61,7 +61,7 @@ final class IngressLoop extends ServingLoop {
   }
 
   private ResolvedRoute builtIn(String route, @Nullable AccessRoute access) {
-    return new ResolvedRoute(IngressRoute.nowhere(0), meters.route(route, "", ""), access);
+    return new ResolvedRoute(route, IngressRoute.nowhere(0), meters.route(route, "", ""), access);
   }
 
   // --- connections ---
@@ -292,6 +292,11 @@ final class IngressLoop extends ServingLoop {
 
   private HttpExchange begin(
       HttpServerRequest request, Connection connection, ResolvedRoute route) {
+    DialectRoute dialect = route.to().dialect();
+    if (dialect != null) {
+      String path = routed.below(route.prefix(), request.path());
+      return register(connection, new DialectExchange(connection, request, route, dialect, path));
+    }
     SplitRequest split = split(route, request);
     return register(
         connection,

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param accessLog log encoding; null if its requests are not logged
  * @param traffic split or shadows of several deployments; null if one serves alone
  * @param parkNanos maximum wait of a request without a target; 0 if requests are not parked
+ * @param dialect choice of the deployment by the model in the body; null without one
  */
 public record IngressRoute(
     String application,
@@ -23,7 +24,8 @@ public record IngressRoute(
     Settings backpressure,
     @Nullable LogEncoding accessLog,
     @Nullable RouteTraffic traffic,
-    long parkNanos) {
+    long parkNanos,
+    @Nullable DialectRoute dialect) {
 
   /** Creates a route to one deployment. */
   public IngressRoute(
@@ -31,12 +33,12 @@ public record IngressRoute(
       DeploymentRouter router,
       Settings backpressure,
       @Nullable LogEncoding accessLog) {
-    this(application, router, backpressure, accessLog, null, 0);
+    this(application, router, backpressure, accessLog, null, 0, null);
   }
 
   /** Creates a route without a target. */
   public static IngressRoute nowhere(long parkNanos) {
-    return new IngressRoute("", null, Backpressure.DEFAULTS, null, null, parkNanos);
+    return new IngressRoute("", null, Backpressure.DEFAULTS, null, null, parkNanos, null);
   }
 
   /** Returns the name of the deployment; empty without a target. */
@@ -48,6 +50,13 @@ public record IngressRoute(
   public static IngressRoute to(String application, RouteTraffic traffic) {
     IngressRoute first = traffic.sides().get(0);
     return new IngressRoute(
-        application, first.router, first.backpressure, first.accessLog, traffic, 0);
+        application, first.router, first.backpressure, first.accessLog, traffic, 0, null);
+  }
+
+  /** Creates a route to the deployments of the models of an LLM API. */
+  public static IngressRoute to(String application, DialectRoute dialect) {
+    IngressRoute first = dialect.sides().get(0);
+    return new IngressRoute(
+        application, first.router, first.backpressure, first.accessLog, null, 0, dialect);
   }
 }

@@ -16,10 +16,12 @@ import org.jspecify.annotations.Nullable;
  * @param meters of this loop
  * @param access access log of the route; null if its requests are not logged
  * @param sizes recent response sizes seen by this loop
- * @param sides targets of a split, in the order of the policy
+ * @param prefix of the route, without the root path
+ * @param sides targets of a split or of a dialect, in its order
  * @param shadows targets of request copies
  */
 record ResolvedRoute(
+    String prefix,
     IngressRoute to,
     RouteMeters meters,
     @Nullable AccessRoute access,
@@ -34,8 +36,9 @@ record ResolvedRoute(
   private static final double MAX_TIMEOUT_S = TimeUnit.DAYS.toSeconds(365);
 
   /** Creates a route without a split. */
-  ResolvedRoute(IngressRoute to, RouteMeters meters, @Nullable AccessRoute access) {
-    this(to, meters, access, new ResponseSizeEstimator(), List.of(), List.of());
+  ResolvedRoute(
+      String prefix, IngressRoute to, RouteMeters meters, @Nullable AccessRoute access) {
+    this(prefix, to, meters, access, new ResponseSizeEstimator(), List.of(), List.of());
   }
 
   /** Returns the router of the deployment, or null if no deployment serves the route. */

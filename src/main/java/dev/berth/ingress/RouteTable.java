@@ -79,6 +79,14 @@ public final class RouteTable<T> {
     return index < 0 ? null : targets.get(index);
   }
 
+  /** Returns a path without the root path and the prefix of its route; empty for the prefix. */
+  String below(String prefix, String path) {
+    String unmounted = unmounted(path);
+    return matches(prefix, unmounted) && !prefix.equals("/")
+        ? unmounted.substring(prefix.length())
+        : unmounted;
+  }
+
   /** Returns the routes by prefix, sorted. */
   public Map<String, T> routes() {
     return routes;

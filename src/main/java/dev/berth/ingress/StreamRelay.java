@@ -2,6 +2,7 @@ package dev.berth.ingress;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Response;
+import dev.berth.dialect.EventStream;
 import dev.berth.stream.InboundStream;
 import dev.berth.stream.StreamWindow;
 import io.vertx.core.Future;
@@ -24,6 +25,7 @@ final class StreamRelay implements Handler<Buffer> {
   private final HttpExchange exchange;
   private final HttpServerResponse response;
   private final InboundStream stream;
+  private final @Nullable EventStream events; // filter; null for none
   private @Nullable Future<Void> end; // set with the last chunk
   private int unsentBytes;
   private long takenBytes; // by the client's socket
@@ -35,6 +37,7 @@ final class StreamRelay implements Handler<Buffer> {
     this.exchange = exchange;
     this.response = exchange.http.response();
     this.stream = stream;
+    this.events = exchange.events();
     this.progressNanos = exchange.loop.coarseNow();
   }
 
@@ -47,7 +50,7 @@ final class StreamRelay implements Handler<Buffer> {
 
   void start() {
     long length = stream.declaredLength();
-    if (length >= 0) {
+    if (length >= 0 && (events == null || !events.drops())) {
       response.headers().set(HttpHeaders.CONTENT_LENGTH, Long.toString(length));
     } else {
       response.setChunked(true);
@@ -86,13 +89,21 @@ final class StreamRelay implements Handler<Buffer> {
     if (unsentBytes == 0) {
       progressNanos = exchange.loop.coarseNow(); // else the client's time is running
     }
+    if (takenBytes + unsentBytes == 0) {
+      exchange.onFirstPiece();
+    }
     unsentBytes += bytes;
     boolean last = stream.isAtLastPiece();
-    Future<Void> written = last ? trailed().end(piece) : response.write(piece);
+    Buffer passed = events == null ? piece : events.pass(piece, last);
+    Future<Void> written = last ? trailed().end(passed) : write(passed);
     if (last) {
       end = written;
     }
     written.onComplete((sent, failure) -> sent(bytes));
+  }
+
+  private Future<Void> write(Buffer piece) {
+    return piece.length() == 0 ? Future.succeededFuture() : response.write(piece);
   }
 
   /** Returns the response with its trailers. */
@@ -140,7 +151,7 @@ final class StreamRelay implements Handler<Buffer> {
       if (discarding) {
         written = Future.succeededFuture();
       } else if (written == null) {
-        written = trailed().end();
+        written = events == null ? trailed().end() : trailed().end(events.rest());
       }
       exchange.answer.streamEnded(written, exchange.http.version() == HttpVersion.HTTP_1_0);
     }

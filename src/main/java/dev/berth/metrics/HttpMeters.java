@@ -1,6 +1,7 @@
 package dev.berth.metrics;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.metrics.GenAiMeters.GenAiLabels;
 import dev.berth.metrics.RouteMeters.RouteLabels;
 import java.util.Map;
 import java.util.Set;
@@ -17,6 +18,8 @@ public final class HttpMeters {
   private final AtomicLong ended = new AtomicLong();
   final Map<RouteLabels, RouteMeters> routes = new ConcurrentHashMap<>();
   final Map<RouteLabels, ShadowMeters> shadows = new ConcurrentHashMap<>();
+
+  private final Map<GenAiLabels, GenAiMeters> models = new ConcurrentHashMap<>();
 
   HttpMeters() {}
 
@@ -46,6 +49,17 @@ public final class HttpMeters {
     return shadows.computeIfAbsent(RouteLabels.of(route, to), made -> new ShadowMeters());
   }
 
+  /**
+   * Returns the meters of a model, created at the first call.
+   *
+   * @param operation such as {@code chat}
+   * @param apiKey id of the client's key; empty without keys
+   */
+  public GenAiMeters model(String model, String operation, String apiKey) {
+    return models.computeIfAbsent(
+        new GenAiLabels(model, operation, apiKey), made -> new GenAiMeters());
+  }
+
   /** Removes the meters of removed routes, sides and shadows. */
   public void forget(Set<?> gone) {
     routes.values().removeAll(gone);
@@ -70,6 +84,7 @@ public final class HttpMeters {
   /** Adds the counters to a scrape, which sums all loops of the instance. */
   void collect(MetricSeries into, MetricSeries ofNode) {
     routes.values().forEach(route -> route.collect(into));
+    models.forEach((labels, meters) -> meters.collect(labels.in(into)));
     shadows.forEach((route, copies) -> copies.collect(route.in(into)));
     ofNode.gauge("serve_num_ongoing_http_requests", ongoing());
   }

@@ -24,6 +24,10 @@ public final class AccessEntry {
 
   // Set at the end of the request.
   String replica = "";
+  String model = ""; // of an LLM API, as the client names it
+  String apiKey = ""; // id
+  long tokensIn = -1; // -1: not stated
+  long tokensOut = -1;
   AccessOutcome outcome = AccessOutcome.ANSWERED;
   int status;
   long bytesIn; // of the body
@@ -98,6 +102,18 @@ public final class AccessEntry {
   /** Records the replica that ran the request, perhaps after others refused it. */
   public void answeredBy(String replicaId) {
     replica = replicaId;
+  }
+
+  /** Records the model of a request to an LLM API, and the id of the client's key. */
+  public void model(String name, String keyId) {
+    model = name;
+    apiKey = keyId;
+  }
+
+  /** Records the tokens that the response states; negative for none. */
+  public void tokens(long in, long out) {
+    tokensIn = in;
+    tokensOut = out;
   }
 
   /** Records the reason for a missing regular response. Only the first reason counts. */

@@ -54,6 +54,12 @@ final class AccessText {
     duration("handler_ms", entry.handlerNanos);
     name("bytes_in").append(entry.bytesIn);
     name("bytes_out").append(entry.bytesOut);
+    if (!entry.model.isEmpty()) {
+      field("model", entry.model);
+      field("api_key", entry.apiKey);
+      tokens("tokens_in", entry.tokensIn);
+      tokens("tokens_out", entry.tokensOut);
+    }
     field("request_id", entry.requestId);
     field("protocol", entry.protocol);
     field("peer", entry.peer);
@@ -82,6 +88,14 @@ final class AccessText {
   private void duration(String name, long nanos) {
     String none = json ? "null" : "-";
     name(name).append(nanos < 0 ? none : millis(nanos));
+  }
+
+  private void tokens(String name, long count) {
+    if (count < 0) {
+      name(name).append(json ? "null" : "-");
+    } else {
+      name(name).append(count);
+    }
   }
 
   /** Appends a value: plain, {@code -} for none, or quoted if it could be misread. */

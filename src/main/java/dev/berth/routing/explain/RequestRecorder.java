@@ -36,8 +36,8 @@ public final class RequestRecorder {
   private static final String OK = "ok";
 
   private final ExplainLoop loop;
-  private final DeploymentId deployment;
-  private final Supplier<CandidateSnapshot> unranked; // reads the present replicas
+  private DeploymentId deployment;
+  private Supplier<CandidateSnapshot> unranked; // reads the present replicas
   private final String requestId;
   private final @Nullable DeploymentId parent; // null if the ingress ends the record
   private final @Nullable ExplainedParent within; // null for HTTP
@@ -100,6 +100,18 @@ public final class RequestRecorder {
   /** Records which deployment of the route was chosen, and why. */
   public void recordSplit(String why) {
     step(loop.now(), RequestStepKind.SPLIT, null, why);
+  }
+
+  /**
+   * Sets the deployment that the content of the request selects, before its router is called.
+   *
+   * @param unranked returns the deployment's replicas, if none are ranked for the request
+   */
+  public void recordSelection(
+      DeploymentId selected, Supplier<CandidateSnapshot> unranked, String why) {
+    deployment = selected;
+    this.unranked = unranked;
+    recordSplit(why);
   }
 
   /** Records that the request awaits more of its body. */

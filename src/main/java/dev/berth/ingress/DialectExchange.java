@@ -1,0 +1,252 @@
+package dev.berth.ingress;
+
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.dialect.ApiKeys;
+import dev.berth.dialect.ApiKeys.ApiKey;
+import dev.berth.dialect.Dialect;
+import dev.berth.dialect.DialectCall;
+import dev.berth.dialect.DialectProblem;
+import dev.berth.dialect.EventStream;
+import dev.berth.dialect.ModelCatalog;
+import dev.berth.dialect.ModelCatalog.ModelTarget;
+import dev.berth.dialect.ModelScanner;
+import dev.berth.dialect.ScannedBody;
+import dev.berth.dialect.TokenUsage;
+import dev.berth.metrics.GenAiMeters;
+import dev.berth.protocol.port.HttpErrorResponse;
+import dev.berth.routing.DeploymentRouter;
+import io.vertx.core.MultiMap;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpVersion;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Exchange of a request in the dialect of an LLM API. Reads the body whole, and selects the
+ * deployment by the model in the body. The request is then an ordinary one of that deployment.
+ * Confined to the event loop.
+ */
+final class DialectExchange extends HttpExchange {
+  private static final CharSequence MODEL = HttpHeaders.createOptimized(DialectCall.MODEL_HEADER);
+  private static final CharSequence API_KEY = HttpHeaders.createOptimized("x-api-key");
+  private static final CharSequence VERSION = HttpHeaders.createOptimized("anthropic-version");
+  private static final String BEARER = "bearer ";
+
+  private final ResolvedRoute all;
+  private final ModelCatalog catalog;
+  private final @Nullable ApiKeys keys;
+  private final String path; // below the prefix of the route
+  private final @Nullable DialectCall operation; // null for an unknown path
+  private final Dialect dialect;
+  private @Nullable ApiKey key; // of the client
+  private String model = ""; // as the client names it; empty if unknown
+  private @Nullable String param; // of the request, that is at fault
+  private boolean drops; // the event of a usage that the client has not requested
+  private @Nullable EventStream events;
+  private TokenUsage usage = TokenUsage.UNKNOWN;
+  private long firstNanos = -1; // from the arrival to the first event
+
+  /**
+   * @param path below the prefix of the route
+   */
+  DialectExchange(
+      ConnectionPort connection,
+      HttpServerRequest http,
+      ResolvedRoute route,
+      DialectRoute to,
+      String path) {
+    super(connection, http, route, null);
+    this.all = route;
+    this.catalog = to.catalog();
+    this.keys = to.keys();
+    this.path = path;
+    this.operation = DialectCall.of(http.method().name(), path);
+    this.dialect = Dialect.of(path, http.headers().contains(VERSION));
+  }
+
+  @Override
+  int gatheredBytes() {
+    return (int) Math.min(loop.maxBodyBytes, Integer.MAX_VALUE);
+  }
+
+  // --- request ---
+
+  @Override
+  void begin() {
+    try {
+      authenticate();
+      DialectCall known = DialectCall.require(operation, http.method().name(), path);
+      requirePlain(http.headers());
+      switch (known) {
+        case MODELS -> sendJson(catalog.list(dialect, key));
+        case MODEL -> sendJson(catalog.one(dialect, DialectCall.lastSegment(path), key));
+        case STORED_RESPONSE -> {
+          select(catalog.storedIn(key));
+          super.begin();
+        }
+        default -> super.begin();
+      }
+    } catch (DialectProblem problem) {
+      refuse(problem);
+    }
+  }
+
+  /** Requires a known key, and removes it from the request. */
+  private void authenticate() {
+    MultiMap headers = http.headers();
+    headers.remove(MODEL);
+    if (keys != null) {
+      String bearer = headers.get(HttpHeaders.AUTHORIZATION);
+      boolean isBearer = bearer != null && bearer.regionMatches(true, 0, BEARER, 0, 7);
+      String presented = isBearer ? bearer.substring(BEARER.length()) : headers.get(API_KEY);
+      key = keys.require(presented);
+      headers.remove(HttpHeaders.AUTHORIZATION).remove(API_KEY);
+    }
+  }
+
+  private static void requirePlain(MultiMap headers) {
+    String encoding = headers.get(HttpHeaders.CONTENT_ENCODING);
+    if (encoding != null && !encoding.equalsIgnoreCase("identity")) {
+      throw DialectProblem.compressed(encoding);
+    }
+  }
+
+  private void sendJson(Buffer body) {
+    answer.send(200, ErrorResponses.JSON, body);
+  }
+
+  private void refuse(DialectProblem problem) {
+    param = problem.param();
+    answer.send(problem.response());
+  }
+
+  @Override
+  void call(Request.Body body, long nowNanos) {
+    DialectCall known = Objects.requireNonNull(operation); // else refused
+    if (isOver() || !known.readsModel()) {
+      super.call(body, nowNanos);
+    } else if (body instanceof Request.Body.Whole whole) {
+      try {
+        super.call(new Request.Body.Whole(selectBy(known, whole.bytes())), nowNanos);
+      } catch (DialectProblem problem) {
+        refuse(problem);
+      }
+    } else {
+      refuseBody(ErrorResponses.TOO_MANY_REQUESTS); // no memory for the whole body
+    }
+  }
+
+  /** Selects the deployment of the model, and returns the body to send there. */
+  private Buffer selectBy(DialectCall known, Buffer body) {
+    ScannedBody scanned = ModelScanner.scan(body);
+    ModelTarget target = catalog.require(scanned.model(), key);
+    catalog.checkStored(known, scanned, target);
+    model = scanned.model();
+    select(target);
+    ScannedBody.Rewritten sent = catalog.usage().rewrite(known, scanned, body);
+    drops = sent.added();
+    MultiMap headers = http.headers();
+    headers.set(MODEL, sent.modelStart() + "-" + sent.modelEnd() + target.suffix());
+    if (catalog.usage().isRead()) {
+      headers.remove(HttpHeaders.ACCEPT_ENCODING);
+    }
+    return sent.body();
+  }
+
+  private void select(ModelTarget target) {
+    lead(all.sides().get(target.side()), null);
+    DeploymentRouter router = route.router();
+    if (recorder != null && router != null) {
+      router.recordSelection(loop.router, recorder, "model " + model);
+    }
+    if (access != null) {
+      access.model(model, keyId());
+    }
+  }
+
+  private String keyId() {
+    return key == null ? "" : key.id();
+  }
+
+  // --- response ---
+
+  @Override
+  public void onResponse(Response response, String replicaId) {
+    super.onResponse(isOver() ? response : filtered(response), replicaId);
+  }
+
+  private Response filtered(Response response) {
+    DialectCall known = Objects.requireNonNull(operation);
+    String type = response.headers().get("content-type");
+    if (type == null || response.headers().get("content-encoding") != null) {
+      return response;
+    }
+    Buffer whole =
+        response.body() instanceof Response.Body.Whole received ? received.bytes() : null;
+    if (type.startsWith("text/event-stream")) {
+      EventStream stream = new EventStream(known, catalog.usage().isRead(), drops);
+      events = stream;
+      if (whole != null) {
+        onFirstPiece();
+        return Response.of(
+            response.status(),
+            response.headers(),
+            new Response.Body.Whole(stream.pass(whole, true)));
+      }
+    } else if (whole != null && catalog.usage().isRead()) {
+      usage = TokenUsage.ofAnswer(known, whole);
+    }
+    return response;
+  }
+
+  @Override
+  @Nullable EventStream events() {
+    return events;
+  }
+
+  @Override
+  void onFirstPiece() {
+    firstNanos = loop.now() - startedNanos;
+  }
+
+  @Override
+  Buffer errorBody(HttpErrorResponse failure) {
+    return dialect.errorBody(failure, param, requestId);
+  }
+
+  @Override
+  @Nullable Buffer errorEvent(HttpErrorResponse failure) {
+    EventStream passed = events;
+    boolean mayFollow =
+        passed != null
+            && passed.atBoundary()
+            && http.version() != HttpVersion.HTTP_1_0
+            && !http.response().headers().contains(HttpHeaders.CONTENT_LENGTH);
+    return mayFollow
+        ? dialect.errorEvent(Objects.requireNonNull(operation), failure, requestId)
+        : null;
+  }
+
+  @Override
+  void onFinish(int status, long nowNanos) {
+    DialectCall known = operation;
+    if (known == null || model.isEmpty()) {
+      return;
+    }
+    EventStream passed = events;
+    TokenUsage used = passed == null ? usage : passed.usage();
+    if (access != null) {
+      access.tokens(used.input(), used.output());
+    }
+    if (status == 200) {
+      GenAiMeters meters = loop.meters.model(model, known.otelName(), keyId());
+      meters.recordTokens(used.input(), used.output());
+      if (passed != null && firstNanos >= 0) {
+        meters.recordStream(firstNanos, nowNanos - startedNanos - firstNanos, used.output());
+      }
+    }
+  }
+}

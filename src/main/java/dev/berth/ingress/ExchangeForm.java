@@ -1,0 +1,51 @@
+package dev.berth.ingress;
+
+import dev.berth.dialect.EventStream;
+import dev.berth.protocol.port.HttpErrorResponse;
+import dev.berth.routing.traffic.TrafficPolicy;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
+import org.jspecify.annotations.Nullable;
+
+/** The parts of an exchange that depend on the API of its route; here, those of plain HTTP. */
+abstract class ExchangeForm {
+  // headers of requests that control how Berth handles them
+  static final CharSequence EXPECT = HttpHeaders.createOptimized("expect");
+  static final CharSequence REQUEST_ID = HttpHeaders.createOptimized("x-request-id");
+  static final CharSequence SESSION_ID = HttpHeaders.createOptimized("x-session-id");
+  static final CharSequence METHOD = HttpHeaders.createOptimized("x-serve-call-method");
+  static final CharSequence KEY = HttpHeaders.createOptimized(TrafficPolicy.KEY_HEADER);
+  static final CharSequence REQUEST_TIMEOUT =
+      HttpHeaders.createOptimized("x-request-timeout-seconds");
+  static final CharSequence DISCONNECT_DISABLED =
+      HttpHeaders.createOptimized("x-request-disconnect-disabled");
+
+  /**
+   * Returns the maximum bytes of a body that is read whole, whichever replica serves it; 0 to leave
+   * that to the deployment.
+   */
+  int gatheredBytes() {
+    return 0;
+  }
+
+  /** Returns the filter of a streamed response; null for none. */
+  @Nullable EventStream events() {
+    return null;
+  }
+
+  /** Returns the body of a failure in the form of the API; null for the usual form. */
+  @Nullable Buffer errorBody(HttpErrorResponse failure) {
+    return null;
+  }
+
+  /** Returns a last event that reports a failure amid the response; null to abort the response. */
+  @Nullable Buffer errorEvent(HttpErrorResponse failure) {
+    return null;
+  }
+
+  /** Handles the arrival of the first part of a streamed response. */
+  void onFirstPiece() {}
+
+  /** Handles the end of the request, before it is logged. */
+  void onFinish(int status, long nowNanos) {}
+}
