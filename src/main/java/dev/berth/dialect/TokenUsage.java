@@ -1,0 +1,12 @@
+package dev.berth.dialect;
+
+/**
+ * Tokens of a request as its server reports them; {@link #UNKNOWN} where it reports none.
+ *
+ * @param input tokens of the prompt, those from a cache among them
+ * @param output tokens of the response
+ */
+public record TokenUsage(long input, long output) {
+  public static final long UNKNOWN = -1;
+  public static final TokenUsage NONE = new TokenUsage(UNKNOWN, UNKNOWN);
+}
