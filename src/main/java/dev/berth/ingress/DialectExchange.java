@@ -13,6 +13,7 @@ import dev.berth.dialect.ModelCatalog.ModelTarget;
 import dev.berth.dialect.ModelScanner;
 import dev.berth.dialect.ScannedBody;
 import dev.berth.dialect.TokenUsage;
+import dev.berth.dialect.UsageMode;
 import dev.berth.metrics.GenAiMeters;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.routing.DeploymentRouter;
@@ -21,6 +22,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpVersion;
+import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * Confined to the event loop.
  */
 final class DialectExchange extends HttpExchange {
-  private static final CharSequence MODEL = HttpHeaders.createOptimized(DialectCall.MODEL_HEADER);
+  private static final CharSequence MODEL = HttpHeaders.createOptimized(ModelCatalog.MODEL_HEADER);
   private static final CharSequence API_KEY = HttpHeaders.createOptimized("x-api-key");
   private static final CharSequence VERSION = HttpHeaders.createOptimized("anthropic-version");
   private static final String BEARER = "bearer ";
@@ -44,9 +46,8 @@ final class DialectExchange extends HttpExchange {
   private @Nullable ApiKey key; // of the client
   private String model = ""; // as the client names it; empty if unknown
   private @Nullable String param; // of the request, that is at fault
-  private boolean drops; // the event of a usage that the client has not requested
-  private @Nullable EventStream events;
-  private TokenUsage usage = TokenUsage.UNKNOWN;
+  private UsageMode mode; // INJECT if the ingress has requested the usage of the stream
+  private @Nullable EventStream passing; // the response
   private long firstNanos = -1; // from the arrival to the first event
 
   /**
@@ -63,7 +64,8 @@ final class DialectExchange extends HttpExchange {
     this.catalog = to.catalog();
     this.keys = to.keys();
     this.path = path;
-    this.operation = DialectCall.of(http.method().name(), path);
+    this.operation = DialectCall.of(path);
+    this.mode = catalog.usage() == UsageMode.OFF ? UsageMode.OFF : UsageMode.READ;
     this.dialect = Dialect.of(path, http.headers().contains(VERSION));
   }
 
@@ -78,11 +80,9 @@ final class DialectExchange extends HttpExchange {
   void begin() {
     try {
       authenticate();
-      DialectCall known = DialectCall.require(operation, http.method().name(), path);
-      requirePlain(http.headers());
-      switch (known) {
+      switch (requireKnown()) {
         case MODELS -> sendJson(catalog.list(dialect, key));
-        case MODEL -> sendJson(catalog.one(dialect, DialectCall.lastSegment(path), key));
+        case MODEL -> sendJson(catalog.one(dialect, DialectCall.modelOf(path), key));
         case STORED_RESPONSE -> {
           select(catalog.storedIn(key));
           super.begin();
@@ -107,11 +107,25 @@ final class DialectExchange extends HttpExchange {
     }
   }
 
-  private static void requirePlain(MultiMap headers) {
-    String encoding = headers.get(HttpHeaders.CONTENT_ENCODING);
-    if (encoding != null && !encoding.equalsIgnoreCase("identity")) {
-      throw DialectProblem.compressed(encoding);
+  private DialectCall requireKnown() {
+    String method = http.method().name();
+    if (operation == null) {
+      boolean dots = path.contains("/..") || path.toLowerCase(Locale.ROOT).contains("%2e");
+      throw dots
+          ? new DialectProblem(400, "bad_request", "path: with a dot segment", null)
+          : new DialectProblem(404, "not_found", "Unknown path: " + method + " " + path, null);
     }
+    if (!operation.accepts(method)) {
+      http.response().putHeader("allow", operation.allow());
+      String text = "method: " + method + " (expected: " + operation.allow() + ")";
+      throw new DialectProblem(405, "method_not_allowed", text, null);
+    }
+    String encoding = http.headers().get(HttpHeaders.CONTENT_ENCODING);
+    if (encoding != null && !encoding.equalsIgnoreCase("identity")) {
+      String text = "content-encoding: " + encoding + " (expected: none)";
+      throw new DialectProblem(415, "unsupported_encoding", text, null);
+    }
+    return operation;
   }
 
   private void sendJson(Buffer body) {
@@ -146,14 +160,21 @@ final class DialectExchange extends HttpExchange {
     catalog.checkStored(known, scanned, target);
     model = scanned.model();
     select(target);
-    ScannedBody.Rewritten sent = catalog.usage().rewrite(known, scanned, body);
-    drops = sent.added();
-    MultiMap headers = http.headers();
-    headers.set(MODEL, sent.modelStart() + "-" + sent.modelEnd() + target.suffix());
-    if (catalog.usage().isRead()) {
-      headers.remove(HttpHeaders.ACCEPT_ENCODING);
+    Buffer sent = body;
+    if (catalog.usage() == UsageMode.INJECT
+        && known.hasStreamOptions()
+        && scanned.usageEdit() != null) {
+      mode = UsageMode.INJECT;
+      ScannedBody.WithUsage edited = scanned.withUsage(body);
+      sent = edited.body();
+      scanned = edited.scanned();
     }
-    return sent.body();
+    MultiMap headers = http.headers();
+    headers.set(MODEL, scanned.modelStart() + "-" + scanned.modelEnd() + target.suffix());
+    if (mode != UsageMode.OFF) {
+      headers.remove(HttpHeaders.ACCEPT_ENCODING); // the usage of compressed bytes is unreadable
+    }
+    return sent;
   }
 
   private void select(ModelTarget target) {
@@ -179,32 +200,37 @@ final class DialectExchange extends HttpExchange {
   }
 
   private Response filtered(Response response) {
-    DialectCall known = Objects.requireNonNull(operation);
     String type = response.headers().get("content-type");
     if (type == null || response.headers().get("content-encoding") != null) {
       return response;
     }
-    Buffer whole =
-        response.body() instanceof Response.Body.Whole received ? received.bytes() : null;
-    if (type.startsWith("text/event-stream")) {
-      EventStream stream = new EventStream(known, catalog.usage().isRead(), drops);
-      events = stream;
-      if (whole != null) {
-        onFirstPiece();
-        return Response.of(
+    boolean streams = type.startsWith("text/event-stream");
+    EventStream filter = streams ? EventStream.ofEvents(mode) : EventStream.ofDocument(mode);
+    passing = filter;
+    if (!(response.body() instanceof Response.Body.Whole whole)) {
+      return response;
+    }
+    if (streams) {
+      onFirstPiece();
+    }
+    Buffer passed = filter.pass(whole.bytes());
+    Buffer rest = filter.end();
+    return mode == UsageMode.INJECT
+        ? Response.of(
             response.status(),
             response.headers(),
-            new Response.Body.Whole(stream.pass(whole, true)));
-      }
-    } else if (whole != null && catalog.usage().isRead()) {
-      usage = TokenUsage.ofAnswer(known, whole);
-    }
-    return response;
+            new Response.Body.Whole(passed.copy().appendBuffer(rest)))
+        : response;
   }
 
   @Override
   @Nullable EventStream events() {
-    return events;
+    return passing;
+  }
+
+  @Override
+  boolean changesLength() {
+    return mode == UsageMode.INJECT;
   }
 
   @Override
@@ -219,14 +245,15 @@ final class DialectExchange extends HttpExchange {
 
   @Override
   @Nullable Buffer errorEvent(HttpErrorResponse failure) {
-    EventStream passed = events;
+    EventStream passed = passing;
     boolean mayFollow =
         passed != null
             && passed.atBoundary()
             && http.version() != HttpVersion.HTTP_1_0
             && !http.response().headers().contains(HttpHeaders.CONTENT_LENGTH);
     return mayFollow
-        ? dialect.errorEvent(Objects.requireNonNull(operation), failure, requestId)
+        ? Dialect.errorEvent(
+            Objects.requireNonNull(operation), failure, requestId, passed.events())
         : null;
   }
 
@@ -236,15 +263,14 @@ final class DialectExchange extends HttpExchange {
     if (known == null || model.isEmpty()) {
       return;
     }
-    EventStream passed = events;
-    TokenUsage used = passed == null ? usage : passed.usage();
+    TokenUsage used = passing == null ? TokenUsage.NONE : passing.usage();
     if (access != null) {
       access.tokens(used.input(), used.output());
     }
     if (status == 200) {
-      GenAiMeters meters = loop.meters.model(model, known.otelName(), keyId());
+      GenAiMeters meters = loop.meters.model(model, known.operationName(), keyId());
       meters.recordTokens(used.input(), used.output());
-      if (passed != null && firstNanos >= 0) {
+      if (firstNanos >= 0) {
         meters.recordStream(firstNanos, nowNanos - startedNanos - firstNanos, used.output());
       }
     }

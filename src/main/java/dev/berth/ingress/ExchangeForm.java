@@ -33,6 +33,11 @@ abstract class ExchangeForm {
     return null;
   }
 
+  /** Returns whether the filter may remove bytes of a streamed response. */
+  boolean changesLength() {
+    return false;
+  }
+
   /** Returns the body of a failure in the form of the API; null for the usual form. */
   @Nullable Buffer errorBody(HttpErrorResponse failure) {
     return null;

@@ -50,7 +50,7 @@ final class StreamRelay implements Handler<Buffer> {
 
   void start() {
     long length = stream.declaredLength();
-    if (length >= 0 && (events == null || !events.drops())) {
+    if (length >= 0 && !exchange.changesLength()) {
       response.headers().set(HttpHeaders.CONTENT_LENGTH, Long.toString(length));
     } else {
       response.setChunked(true);
@@ -94,12 +94,17 @@ final class StreamRelay implements Handler<Buffer> {
     }
     unsentBytes += bytes;
     boolean last = stream.isAtLastPiece();
-    Buffer passed = events == null ? piece : events.pass(piece, last);
+    Buffer passed = events == null ? piece : passed(events, piece, last);
     Future<Void> written = last ? trailed().end(passed) : write(passed);
     if (last) {
       end = written;
     }
     written.onComplete((sent, failure) -> sent(bytes));
+  }
+
+  private static Buffer passed(EventStream events, Buffer piece, boolean last) {
+    Buffer passed = events.pass(piece);
+    return last ? passed.copy().appendBuffer(events.end()) : passed;
   }
 
   private Future<Void> write(Buffer piece) {
@@ -151,7 +156,7 @@ final class StreamRelay implements Handler<Buffer> {
       if (discarding) {
         written = Future.succeededFuture();
       } else if (written == null) {
-        written = events == null ? trailed().end() : trailed().end(events.rest());
+        written = events == null ? trailed().end() : trailed().end(events.end());
       }
       exchange.answer.streamEnded(written, exchange.http.version() == HttpVersion.HTTP_1_0);
     }
