@@ -48,6 +48,7 @@ final class DialectExchange extends HttpExchange {
   private @Nullable String param; // of the request, that is at fault
   private UsageMode mode; // INJECT if the ingress has requested the usage of the stream
   private @Nullable EventStream passing; // the response
+  private boolean streams; // the response is a stream of events
   private long firstNanos = -1; // from the arrival to the first event
 
   /**
@@ -204,15 +205,13 @@ final class DialectExchange extends HttpExchange {
     if (type == null || response.headers().get("content-encoding") != null) {
       return response;
     }
-    boolean streams = type.startsWith("text/event-stream");
+    streams = type.startsWith("text/event-stream");
     EventStream filter = streams ? EventStream.ofEvents(mode) : EventStream.ofDocument(mode);
     passing = filter;
     if (!(response.body() instanceof Response.Body.Whole whole)) {
       return response;
     }
-    if (streams) {
-      onFirstPiece();
-    }
+    onFirstPiece();
     Buffer passed = filter.pass(whole.bytes());
     Buffer rest = filter.end();
     return mode == UsageMode.INJECT
@@ -235,7 +234,7 @@ final class DialectExchange extends HttpExchange {
 
   @Override
   void onFirstPiece() {
-    firstNanos = loop.now() - startedNanos;
+    firstNanos = streams ? loop.now() - startedNanos : -1;
   }
 
   @Override
@@ -248,6 +247,7 @@ final class DialectExchange extends HttpExchange {
     EventStream passed = passing;
     boolean mayFollow =
         passed != null
+            && streams
             && passed.atBoundary()
             && http.version() != HttpVersion.HTTP_1_0
             && !http.response().headers().contains(HttpHeaders.CONTENT_LENGTH);
