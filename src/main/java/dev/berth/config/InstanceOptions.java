@@ -88,7 +88,11 @@ public final class InstanceOptions {
       KEYS.optional("secrets_dir", Types.PATH)
           .means(
               "Directory of the files that upstreams name, on this node: headers_file and those of"
-                  + " tls. Relative to the folder of the file. null: none may be named.");
+                  + " tls; and of openai.api_keys_file. Relative to the folder of the file. null: none may be named.");
+
+  public static final ConfigKey<Settings> OPENAI =
+      KEYS.mapping("openai", OpenAiOptions.INSTANCE_SECTION)
+          .means("Access of clients to applications with import_path: berth:openai.");
 
   // Persistence of the desired state across restarts.
   public static final ConfigKey<Path> STATE_DIR =
@@ -129,6 +133,10 @@ public final class InstanceOptions {
         cluster != null && cluster.find(ClusterOptions.ROLE) == ClusterConfig.ClusterRole.CONTROL;
     if (control && Boolean.TRUE.equals(berth.find(EPHEMERAL))) {
       berth.problem(EPHEMERAL, "true, on a control node", "false, or cluster.role: worker");
+    }
+    Settings openAi = berth.find(OPENAI);
+    if (openAi != null && openAi.gives(OpenAiOptions.API_KEYS_FILE) && !berth.gives(SECRETS_DIR)) {
+      openAi.problem(OpenAiOptions.API_KEYS_FILE, "without its directory", "secrets_dir too");
     }
     if (cluster != null
         && (berth.find(MESSAGES) == MessageTransport.EVENT_BUS

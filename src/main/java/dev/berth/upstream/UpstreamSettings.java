@@ -3,6 +3,7 @@ package dev.berth.upstream;
 import dev.berth.api.Deployment;
 import dev.berth.api.Headers;
 import dev.berth.config.DeploymentConfig;
+import dev.berth.config.SecretFiles;
 import dev.berth.config.UpstreamOptions;
 import dev.berth.config.UpstreamOrigin;
 import dev.berth.config.keys.ConfigKey;
@@ -175,6 +176,6 @@ record UpstreamSettings(
   private static @Nullable Path file(
       @Nullable Settings tls, ConfigKey<String> key, RelayEnvironment instance) {
     String name = tls == null ? null : tls.find(key);
-    return name == null ? null : SecretHeaders.below(instance.secretsDir(), name);
+    return name == null ? null : SecretFiles.below(instance.secretsDir(), name);
   }
 }

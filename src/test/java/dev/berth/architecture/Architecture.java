@@ -58,9 +58,9 @@ final class Architecture {
           cluster: api net stream protocol view config metrics admin code desired
           admin: api net protocol view config metrics
           node: api net stream protocol view config metrics ingress routing replica controller code \
-            desired cluster admin upstream
+            desired cluster admin upstream dialect
           testkit: api stream protocol view config metrics routing replica controller code cluster node
-          cli: node code config net protocol view
+          cli: node code config dialect net protocol view
           """);
 
   private static SortedMap<String, Set<String>> table(String rows) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.berth.api.Headers;
+import dev.berth.config.SecretFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -82,7 +83,7 @@ class SecretHeadersTest {
     for (String name : new String[] {"out", "../outside", folder + "/outside", "."}) {
       assertThat(refusal(name)).contains("a file below berth.secrets_dir");
     }
-    assertThat(SecretHeaders.below(folder.resolve("secrets"), "in")).isEqualTo(inside.toRealPath());
+    assertThat(SecretFiles.below(folder.resolve("secrets"), "in")).isEqualTo(inside.toRealPath());
     assertThat(refusal("none")).startsWith("none: NoSuchFileException");
     assertThat(catchThrowable(() -> SecretHeaders.read(null, "key")))
         .hasMessage("key: berth.secrets_dir is not set (expected: its directory)");
