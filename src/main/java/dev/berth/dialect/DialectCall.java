@@ -80,6 +80,16 @@ public enum DialectCall {
     return String.join(", ", methods.stream().sorted().toList());
   }
 
+  /** Returns the name of the operation in OpenTelemetry's conventions for generative AI. */
+  public String operationName() {
+    return switch (this) {
+      case COMPLETIONS -> "text_completion";
+      case EMBEDDINGS -> "embeddings";
+      case COUNT_TOKENS -> "count_tokens";
+      default -> "chat";
+    };
+  }
+
   /** Returns whether the request has a JSON body that names a model. */
   public boolean readsModel() {
     return methods.contains("POST");

@@ -8,21 +8,22 @@ import dev.berth.dialect.Dialect;
 import dev.berth.dialect.DialectCall;
 import dev.berth.dialect.DialectProblem;
 import dev.berth.dialect.EventStream;
+import dev.berth.dialect.ModelAdmission;
 import dev.berth.dialect.ModelCatalog;
-import dev.berth.dialect.ModelCatalog.ModelTarget;
 import dev.berth.dialect.ModelScanner;
+import dev.berth.dialect.ModelTarget;
 import dev.berth.dialect.ScannedBody;
 import dev.berth.dialect.TokenUsage;
 import dev.berth.dialect.UsageMode;
 import dev.berth.metrics.GenAiMeters;
 import dev.berth.protocol.port.HttpErrorResponse;
+import dev.berth.protocol.port.ModelHeader;
 import dev.berth.routing.DeploymentRouter;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpVersion;
-import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -32,14 +33,13 @@ import org.jspecify.annotations.Nullable;
  * Confined to the event loop.
  */
 final class DialectExchange extends HttpExchange {
-  private static final CharSequence MODEL = HttpHeaders.createOptimized(ModelCatalog.MODEL_HEADER);
+  private static final CharSequence MODEL = HttpHeaders.createOptimized(ModelHeader.HEADER);
   private static final CharSequence API_KEY = HttpHeaders.createOptimized("x-api-key");
   private static final CharSequence VERSION = HttpHeaders.createOptimized("anthropic-version");
-  private static final String BEARER = "bearer ";
 
   private final ResolvedRoute all;
   private final ModelCatalog catalog;
-  private final @Nullable ApiKeys keys;
+  private final ModelAdmission rules;
   private final String path; // below the prefix of the route
   private final @Nullable DialectCall operation; // null for an unknown path
   private final Dialect dialect;
@@ -62,8 +62,8 @@ final class DialectExchange extends HttpExchange {
       String path) {
     super(connection, http, route, null);
     this.all = route;
-    this.catalog = to.catalog();
-    this.keys = to.keys();
+    this.catalog = to.rules().catalog();
+    this.rules = to.rules();
     this.path = path;
     this.operation = DialectCall.of(path);
     this.mode = catalog.usage() == UsageMode.OFF ? UsageMode.OFF : UsageMode.READ;
@@ -79,13 +79,17 @@ final class DialectExchange extends HttpExchange {
 
   @Override
   void begin() {
+    MultiMap headers = http.headers();
     try {
-      authenticate();
-      switch (requireKnown()) {
+      headers.remove(MODEL);
+      authenticate(headers);
+      DialectCall known = ModelAdmission.operation(operation, http.method().name(), path);
+      ModelAdmission.requirePlain(headers.get(HttpHeaders.CONTENT_ENCODING));
+      switch (known) {
         case MODELS -> sendJson(catalog.list(dialect, key));
-        case MODEL -> sendJson(catalog.one(dialect, DialectCall.modelOf(path), key));
+        case MODEL -> sendJson(catalog.one(dialect, rules.ofPath(path, key)));
         case STORED_RESPONSE -> {
-          select(catalog.storedIn(key));
+          select(rules.ofStored(key));
           super.begin();
         }
         default -> super.begin();
@@ -95,38 +99,14 @@ final class DialectExchange extends HttpExchange {
     }
   }
 
-  /** Requires a known key, and removes it from the request. */
-  private void authenticate() {
-    MultiMap headers = http.headers();
-    headers.remove(MODEL);
-    if (keys != null) {
-      String bearer = headers.get(HttpHeaders.AUTHORIZATION);
-      boolean isBearer = bearer != null && bearer.regionMatches(true, 0, BEARER, 0, 7);
-      String presented = isBearer ? bearer.substring(BEARER.length()) : headers.get(API_KEY);
-      key = keys.require(presented);
+  /** Requires a known key if the instance has keys, and removes it from the request. */
+  private void authenticate(MultiMap headers) {
+    if (rules.keys() != null) {
+      key =
+          rules.authenticate(
+              ApiKeys.presented(headers.get(HttpHeaders.AUTHORIZATION), headers.get(API_KEY)));
       headers.remove(HttpHeaders.AUTHORIZATION).remove(API_KEY);
     }
-  }
-
-  private DialectCall requireKnown() {
-    String method = http.method().name();
-    if (operation == null) {
-      boolean dots = path.contains("/..") || path.toLowerCase(Locale.ROOT).contains("%2e");
-      throw dots
-          ? new DialectProblem(400, "bad_request", "path: with a dot segment", null)
-          : new DialectProblem(404, "not_found", "Unknown path: " + method + " " + path, null);
-    }
-    if (!operation.accepts(method)) {
-      http.response().putHeader("allow", operation.allow());
-      String text = "method: " + method + " (expected: " + operation.allow() + ")";
-      throw new DialectProblem(405, "method_not_allowed", text, null);
-    }
-    String encoding = http.headers().get(HttpHeaders.CONTENT_ENCODING);
-    if (encoding != null && !encoding.equalsIgnoreCase("identity")) {
-      String text = "content-encoding: " + encoding + " (expected: none)";
-      throw new DialectProblem(415, "unsupported_encoding", text, null);
-    }
-    return operation;
   }
 
   private void sendJson(Buffer body) {
@@ -157,8 +137,8 @@ final class DialectExchange extends HttpExchange {
   /** Selects the deployment of the model, and returns the body to send there. */
   private Buffer selectBy(DialectCall known, Buffer body) {
     ScannedBody scanned = ModelScanner.scan(body);
-    ModelTarget target = catalog.require(scanned.model(), key);
-    catalog.checkStored(known, scanned, target);
+    ModelTarget target = rules.target(scanned.model(), key);
+    rules.checkStored(known, scanned, target);
     model = scanned.model();
     select(target);
     Buffer sent = body;
@@ -171,7 +151,7 @@ final class DialectExchange extends HttpExchange {
       scanned = edited.scanned();
     }
     MultiMap headers = http.headers();
-    headers.set(MODEL, scanned.modelStart() + "-" + scanned.modelEnd() + target.suffix());
+    headers.set(MODEL, target.header(scanned.modelStart(), scanned.modelEnd()));
     if (mode != UsageMode.OFF) {
       headers.remove(HttpHeaders.ACCEPT_ENCODING); // the usage of compressed bytes is unreadable
     }
@@ -252,8 +232,7 @@ final class DialectExchange extends HttpExchange {
             && http.version() != HttpVersion.HTTP_1_0
             && !http.response().headers().contains(HttpHeaders.CONTENT_LENGTH);
     return mayFollow
-        ? Dialect.errorEvent(
-            Objects.requireNonNull(operation), failure, requestId, passed.events())
+        ? Dialect.errorEvent(Objects.requireNonNull(operation), failure, requestId, passed.events())
         : null;
   }
 

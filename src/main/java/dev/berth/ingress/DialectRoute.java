@@ -1,16 +1,12 @@
 package dev.berth.ingress;
 
-import dev.berth.dialect.ApiKeys;
-import dev.berth.dialect.ModelCatalog;
+import dev.berth.dialect.ModelAdmission;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Route of the requests in the dialects of LLM APIs, each of which names a model.
+ * Route of the requests of an LLM API, each of which names a model.
  *
- * @param catalog of the models
+ * @param rules of the models and of the keys of clients
  * @param sides routes to the deployments of the models, in the order of the catalog
- * @param keys of clients; null without authentication
  */
-public record DialectRoute(
-    ModelCatalog catalog, List<IngressRoute> sides, @Nullable ApiKeys keys) {}
+public record DialectRoute(ModelAdmission rules, List<IngressRoute> sides) {}
