@@ -7,17 +7,25 @@ import org.jspecify.annotations.Nullable;
 public final class DialectProblem extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  private final transient HttpErrorResponse response;
+  private final int status;
+  private final String code;
+  private final String words;
   private final @Nullable String param;
 
   public DialectProblem(int status, String code, String message, @Nullable String param) {
     super(message, null, false, false);
-    this.response = new HttpErrorResponse(status, code, message, HttpErrorResponse.DID_NOT_RUN);
+    this.status = status;
+    this.code = code;
+    this.words = message;
     this.param = param;
   }
 
   public HttpErrorResponse response() {
-    return response;
+    return new HttpErrorResponse(status, code, words, "The request did not run.");
+  }
+
+  public String code() {
+    return code;
   }
 
   /** Returns the parameter of the request that caused the refusal, if one did. */

@@ -1,17 +1,262 @@
 package dev.berth.dialect;
 
+import io.netty.buffer.ByteBuf;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.buffer.BufferInternal;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.Json;
+import io.vertx.core.json.JsonObject;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
-/** Finds the model in a request body, without a tree of the body. */
+/**
+ * Finds the model and some other members in a request body, without a tree of the body. Time is
+ * linear in the body's length; memory is constant.
+ *
+ * <p>The grammar of the top level is exact. In nested values the scanner counts brackets and skips
+ * strings; the upstream reports errors there. The model may occur only once, since parsers differ
+ * in their choice between two.
+ */
 public final class ModelScanner {
-  private ModelScanner() {}
+  private static final int MAX_NAME_LENGTH = 384; // bytes of a name that is read, with its escapes
+  private static final int MAX_MODEL_LENGTH = 256; // characters
+  private static final int MAX_ESCAPE_LENGTH = 6; // bytes of a character, as in \u0064
+  private static final int MAX_LITERAL_LENGTH = 1_024; // bytes of a number
+  private static final int MAX_OPTIONS_LENGTH = 4_096; // bytes of stream_options
+  private static final Set<String> READ_ONCE = Set.of("model", "stream", "stream_options");
+  private static final Pattern LITERAL =
+      Pattern.compile("-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null");
+
+  private final ByteBuf bytes;
+  private final int end;
+  private int at;
+
+  private final Set<String> names = new HashSet<>();
+  private String model = "";
+  private int modelStart;
+  private int modelEnd;
+  private boolean stream;
+  private boolean stores;
+  private boolean continues;
+  private boolean background;
+  private @Nullable BodyEdit usageEdit;
+
+  private ModelScanner(ByteBuf bytes) {
+    this.bytes = bytes;
+    this.end = bytes.readableBytes();
+  }
 
   /**
    * Scans a whole JSON body.
    *
-   * @throws DialectProblem with status 400, for a body that names no single model
+   * @throws DialectProblem with status 400, for a body that does not name one model
    */
   public static ScannedBody scan(Buffer body) {
-    throw new UnsupportedOperationException();
+    return scan(((BufferInternal) body).getByteBuf());
+  }
+
+  static ScannedBody scan(ByteBuf bytes) {
+    return new ModelScanner(bytes).scanObject();
+  }
+
+  private ScannedBody scanObject() {
+    skipSpace();
+    expect('{');
+    usageEdit = new BodyEdit(at, at, "\"stream_options\":{\"include_usage\":true},");
+    skipSpace();
+    if (!take('}')) {
+      do {
+        skipSpace();
+        String name = readName();
+        skipSpace();
+        expect(':');
+        skipSpace();
+        readMember(name);
+        skipSpace();
+      } while (take(','));
+      expect('}');
+    }
+    skipSpace();
+    if (at < end) {
+      throw broken(at);
+    }
+    if (model.isEmpty()) {
+      throw problem("model", "missing_required_parameter", "missing", "the name of a model");
+    }
+    return new ScannedBody(
+        model,
+        modelStart,
+        modelEnd,
+        stream,
+        stores,
+        continues,
+        background,
+        stream ? usageEdit : null);
+  }
+
+  private void readMember(String name) {
+    if (READ_ONCE.contains(name) && !names.add(name)) {
+      throw problem(name, "duplicate_parameter", "present twice", "one value");
+    }
+    int start = at;
+    skipValue();
+    switch (name) {
+      case "model" -> readModel(start);
+      case "stream" -> stream = readFlag(start);
+      case "stream_options" -> usageEdit = editOptions(start);
+      case "store" -> stores |= is(start, "true");
+      case "background" -> background |= is(start, "true");
+      case "previous_response_id", "conversation" -> continues |= !is(start, "null");
+      default -> {}
+    }
+  }
+
+  private void readModel(int start) {
+    modelStart = start + 1;
+    modelEnd = at - 1;
+    if (bytes.getByte(start) != '"') {
+      throw problem("model", "invalid_type", "not a string", "the name of a model");
+    }
+    int length = modelEnd - modelStart;
+    model = length > MAX_MODEL_LENGTH * MAX_ESCAPE_LENGTH ? "" : (String) decode(start);
+    if (model.isEmpty() || model.length() > MAX_MODEL_LENGTH) {
+      throw problem("model", "invalid_value", length + " bytes", "1 to 256 characters");
+    }
+  }
+
+  private boolean readFlag(int start) {
+    if (is(start, "true") || is(start, "false") || is(start, "null")) {
+      return is(start, "true");
+    }
+    throw problem("stream", "invalid_type", "not a boolean", "true or false");
+  }
+
+  /** Returns the edit that requests usage. Null if the client requests it or the value is bad. */
+  private @Nullable BodyEdit editOptions(int start) {
+    Object value = at - start > MAX_OPTIONS_LENGTH ? "" : decode(start);
+    if (value != null && !(value instanceof JsonObject)) {
+      return null;
+    }
+    JsonObject options = value == null ? new JsonObject() : (JsonObject) value;
+    Object usage = options.getValue("include_usage", false);
+    return usage == null || usage.equals(false)
+        ? new BodyEdit(start, at, options.put("include_usage", true).encode())
+        : null;
+  }
+
+  /** Reads the name of a member; the empty name for one that is too long to be of interest. */
+  private String readName() {
+    int start = at;
+    expect('"');
+    at = closingQuote(at) + 1;
+    return at - start > MAX_NAME_LENGTH ? "" : (String) decode(start);
+  }
+
+  /** Decodes the value that ends at the position. Strict in UTF-8, unlike {@code toString}. */
+  private @Nullable Object decode(int start) {
+    try {
+      return Json.decodeValue(
+          StandardCharsets.UTF_8
+              .newDecoder()
+              .decode(bytes.nioBuffer(start, at - start))
+              .toString());
+    } catch (CharacterCodingException | DecodeException e) {
+      throw broken(start);
+    }
+  }
+
+  /** Returns whether the value that ends at the position is a literal. */
+  private boolean is(int start, String literal) {
+    return at - start == literal.length()
+        && bytes.toString(start, at - start, StandardCharsets.US_ASCII).equals(literal);
+  }
+
+  private void skipValue() {
+    switch (at < end ? bytes.getByte(at) : 0) {
+      case '"' -> at = closingQuote(at + 1) + 1;
+      case '{', '[' -> skipNested();
+      default -> skipLiteral();
+    }
+  }
+
+  private void skipNested() {
+    int depth = 0;
+    do {
+      if (at == end) {
+        throw broken(at);
+      }
+      switch (bytes.getByte(at++)) {
+        case '"' -> at = closingQuote(at) + 1;
+        case '{', '[' -> depth++;
+        case '}', ']' -> depth--;
+        default -> {}
+      }
+    } while (depth > 0);
+  }
+
+  private void skipLiteral() {
+    int start = at;
+    int limit = Math.min(end, start + MAX_LITERAL_LENGTH);
+    while (at < limit && " \t\r\n,}".indexOf(bytes.getByte(at)) < 0) {
+      at++;
+    }
+    String literal = bytes.toString(start, at - start, StandardCharsets.ISO_8859_1);
+    if (!LITERAL.matcher(literal).matches()) {
+      throw broken(start);
+    }
+  }
+
+  /** Returns the index of the quote that ends a string: behind an even number of backslashes. */
+  private int closingQuote(int from) {
+    int start = from;
+    while (true) {
+      int quote = bytes.indexOf(start, end, (byte) '"');
+      if (quote < 0) {
+        throw broken(end);
+      }
+      int escape = quote;
+      while (escape > start && bytes.getByte(escape - 1) == '\\') {
+        escape--;
+      }
+      if ((quote - escape) % 2 == 0) {
+        return quote;
+      }
+      start = quote + 1;
+    }
+  }
+
+  private void skipSpace() {
+    while (at < end && " \t\r\n".indexOf(bytes.getByte(at)) >= 0) {
+      at++;
+    }
+  }
+
+  private boolean take(char expected) {
+    boolean found = at < end && bytes.getByte(at) == expected;
+    at += found ? 1 : 0;
+    return found;
+  }
+
+  private void expect(char expected) {
+    if (!take(expected)) {
+      throw broken(at);
+    }
+  }
+
+  private static DialectProblem broken(int index) {
+    return new DialectProblem(
+        400,
+        "invalid_json",
+        "body: broken JSON at byte " + index + " (expected: one JSON object)",
+        null);
+  }
+
+  private static DialectProblem problem(String name, String code, String found, String expected) {
+    return new DialectProblem(
+        400, code, name + ": " + found + " (expected: " + expected + ")", name);
   }
 }

@@ -1,6 +1,7 @@
 package dev.berth.dialect;
 
 import io.vertx.core.buffer.Buffer;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +32,17 @@ public record ScannedBody(
 
   /** Returns the body with the edit applied, and the shifted scan. Requires a {@code usageEdit}. */
   public WithUsage withUsage(Buffer body) {
-    throw new UnsupportedOperationException();
+    BodyEdit edit = Objects.requireNonNull(usageEdit);
+    return new WithUsage(
+        edit.apply(body),
+        new ScannedBody(
+            model,
+            edit.shift(modelStart),
+            edit.shift(modelEnd),
+            stream,
+            stores,
+            continues,
+            background,
+            null));
   }
 }

@@ -1,0 +1,193 @@
+package dev.berth.dialect;
+
+import static dev.berth.dialect.TokenUsage.UNKNOWN;
+
+import java.util.Set;
+
+/**
+ * Reads token counts and signs of generated content from one JSON document that arrives byte by
+ * byte. State is constant, whatever the size of the document, and no byte is retained.
+ *
+ * <p>Only numbers at their exact paths count, and only in a complete document. The grammar is not
+ * validated beyond the nesting of the levels that are read.
+ */
+final class UsageReader {
+  private static final int MAX_DEPTH = 5; // of the values that are read
+  private static final int MAX_TEXT_LENGTH = 64; // bytes of a name or a type
+  private static final long MAX_COUNT = 1_000_000_000_000_000L; // tokens
+  private static final long BAD_COUNT = -2;
+
+  private static final String NOT_READ = "-";
+  private static final String DELTA = ".choices..delta";
+
+  /** Paths of the objects and arrays that are read. The name of an element is empty. */
+  private static final Set<String> READ =
+      Set.of(
+          "",
+          ".usage", // of a whole response, and of most events
+          ".response", // of an event of the Responses API
+          ".response.usage",
+          ".message", // of Anthropic's first event
+          ".message.usage",
+          ".choices",
+          ".choices.",
+          DELTA,
+          DELTA + ".tool_calls");
+
+  private final String[] paths = new String[MAX_DEPTH + 1]; // of the open objects and arrays
+  private final boolean[] objects = new boolean[MAX_DEPTH + 1];
+  private int depth; // number of open objects and arrays
+  private String value = ""; // path of the next value
+  private boolean wantsName;
+  private boolean isComplete;
+  private boolean isBroken;
+  private byte last; // outside of strings and space
+
+  private boolean inString;
+  private boolean isEscaped;
+  private final StringBuilder text = new StringBuilder(MAX_TEXT_LENGTH);
+  private long count = UNKNOWN;
+
+  private long input = UNKNOWN;
+  private long cached;
+  private long output = UNKNOWN;
+  private boolean hasNoChoices;
+  private boolean hasContent;
+
+  void accept(byte b) {
+    if (inString) {
+      acceptText(b);
+      return;
+    }
+    switch (b) {
+      case ' ', '\t', '\n', '\r' -> {
+        endCount();
+        return;
+      }
+      case '"' -> {
+        inString = true;
+        text.setLength(0);
+      }
+      case '{', '[' -> open(b == '{');
+      case '}', ']' -> close(b == '}');
+      case ',' -> {
+        endCount();
+        nextValue();
+      }
+      default -> acceptDigit(b);
+    }
+    last = b;
+  }
+
+  private void acceptText(byte b) {
+    if (b == '"' && !isEscaped) {
+      inString = false;
+      endString();
+      return;
+    }
+    isEscaped = b == '\\' && !isEscaped;
+    if (text.length() < MAX_TEXT_LENGTH) {
+      text.append((char) b); // an escaped name is not decoded, and matches none
+    }
+  }
+
+  private void endString() {
+    if (wantsName) {
+      wantsName = false;
+      value = paths[depth] + "." + text;
+      return;
+    }
+    if (value.equals(".type")) {
+      String type = text.toString();
+      hasContent |= type.endsWith(".delta") || type.equals("content_block_delta");
+    }
+    boolean isText = value.startsWith(DELTA + ".") && !value.endsWith(".role");
+    hasContent |= (isText || value.equals(".choices..text")) && text.length() > 0;
+    value = NOT_READ;
+  }
+
+  private void open(boolean object) {
+    hasContent |= object && value.startsWith(DELTA + "."); // a call of a tool
+    depth++;
+    if (depth <= MAX_DEPTH) {
+      paths[depth] = READ.contains(value) ? value : NOT_READ;
+      objects[depth] = object;
+    }
+    nextValue();
+  }
+
+  private void close(boolean object) {
+    endCount();
+    isBroken |= depth == 0 || (depth <= MAX_DEPTH && objects[depth] != object);
+    if (isBroken) {
+      return;
+    }
+    if (depth <= MAX_DEPTH && paths[depth].equals(".choices")) {
+      hasNoChoices = last == '[';
+    }
+    depth--;
+    value = NOT_READ;
+    wantsName = false;
+    isComplete |= depth == 0;
+  }
+
+  private void nextValue() {
+    boolean isRead = depth > 0 && depth <= MAX_DEPTH && !paths[depth].equals(NOT_READ);
+    wantsName = isRead && objects[depth];
+    value = isRead && !wantsName ? paths[depth] + "." : NOT_READ;
+  }
+
+  private void acceptDigit(byte b) {
+    if (b != ':') {
+      boolean valid = b >= '0' && b <= '9' && count != BAD_COUNT && count < MAX_COUNT;
+      count = valid ? Math.max(count, 0) * 10 + (b - '0') : BAD_COUNT;
+    }
+  }
+
+  private void endCount() {
+    if (count >= 0) {
+      switch (value) {
+        case ".usage.prompt_tokens",
+            ".usage.input_tokens",
+            ".response.usage.input_tokens",
+            ".message.usage.input_tokens" ->
+            input = count;
+        case ".usage.cache_creation_input_tokens",
+            ".usage.cache_read_input_tokens",
+            ".message.usage.cache_creation_input_tokens",
+            ".message.usage.cache_read_input_tokens" ->
+            cached += count;
+        // not the output of Anthropic's first event, which is not final
+        case ".usage.completion_tokens", ".usage.output_tokens", ".response.usage.output_tokens" ->
+            output = count;
+        default -> {}
+      }
+    }
+    if (count != UNKNOWN) {
+      count = UNKNOWN;
+      value = NOT_READ;
+    }
+  }
+
+  /** Returns whether a whole document has arrived. Its readings count only then. */
+  boolean isComplete() {
+    return isComplete && !isBroken && depth == 0;
+  }
+
+  /** Returns the reported usage, each number with {@code before} as its default. */
+  TokenUsage usage(TokenUsage before) {
+    return input < 0 && output < 0
+        ? before
+        : new TokenUsage(
+            input < 0 ? before.input() : input + cached, output < 0 ? before.output() : output);
+  }
+
+  /** Returns whether the document reports usage beside an empty list of choices. */
+  boolean onlyReportsUsage() {
+    return hasNoChoices && (input >= 0 || output >= 0);
+  }
+
+  boolean hasContent() {
+    return hasContent;
+  }
+}
