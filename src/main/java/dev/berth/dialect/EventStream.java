@@ -5,8 +5,8 @@ import io.vertx.core.internal.buffer.BufferInternal;
 import java.nio.ByteBuffer;
 
 /**
- * Reads the body of one response as it passes: the boundaries of its events, and its token usage.
- * The pieces may be cut anywhere.
+ * Reads the body of one response as it passes: the boundaries of its events, and its token usage. A
+ * piece may end anywhere.
  *
  * <p>A body of events passes as it is, except with {@link UsageMode#INJECT}. There, events are
  * passed on whole, and an event that only reports usage is dropped. At most {@value
@@ -82,7 +82,7 @@ public final class EventStream {
     while (bytes.hasRemaining()) {
       if (acceptEnd(bytes.get())) {
         int length = held.length() + bytes.position() - start;
-        isDropped &= !isLong && length <= MAX_HELD_BYTES; // however the pieces are cut
+        isDropped &= !isLong && length <= MAX_HELD_BYTES; // whatever the pieces
         if (!isDropped) {
           out.appendBuffer(held).appendBuffer(piece, start, bytes.position() - start);
         }

@@ -64,7 +64,7 @@ final class UsageReader {
     if (skips && b != '"' && bracket != '{' && bracket != '}') {
       return;
     }
-    isBroken |= depth == 0 && b > ' ' && (isComplete || bracket != '{'); // one root, no more
+    isBroken |= depth == 0 && b > ' ' && (isComplete || bracket != '{');
     switch (b) {
       case ' ', '\t', '\n', '\r' -> {
         endCount();
@@ -100,7 +100,7 @@ final class UsageReader {
   private void endString() {
     if (wantsName) {
       wantsName = false;
-      value = paths[depth] + "." + text;
+      value = text.indexOf(".") < 0 ? paths[depth] + "." + text : NOT_READ;
       return;
     }
     if (value.equals(".type")) {
@@ -154,28 +154,22 @@ final class UsageReader {
   }
 
   private void endCount() {
+    if (count == UNKNOWN) {
+      return;
+    }
     if (count >= 0) {
-      switch (value) {
-        case ".usage.prompt_tokens",
-            ".usage.input_tokens",
-            ".response.usage.input_tokens",
-            ".message.usage.input_tokens" ->
-            input = count;
-        case ".usage.cache_creation_input_tokens",
-            ".usage.cache_read_input_tokens",
-            ".message.usage.cache_creation_input_tokens",
-            ".message.usage.cache_read_input_tokens" ->
+      switch (value.substring(Math.max(0, value.indexOf(".usage.")))) {
+        case ".usage.prompt_tokens", ".usage.input_tokens" -> input = count;
+        case ".usage.cache_creation_input_tokens", ".usage.cache_read_input_tokens" ->
             cached += count;
-        // not the output of Anthropic's first event, which is not final
-        case ".usage.completion_tokens", ".usage.output_tokens", ".response.usage.output_tokens" ->
-            output = count;
+        case ".usage.completion_tokens", ".usage.output_tokens" ->
+            // the first event of Anthropic has no final count
+            output = value.startsWith(".message") ? output : count;
         default -> {}
       }
     }
-    if (count != UNKNOWN) {
-      count = UNKNOWN;
-      value = NOT_READ;
-    }
+    count = UNKNOWN;
+    value = NOT_READ;
   }
 
   /** Returns whether a whole document has arrived. Its readings count only then. */

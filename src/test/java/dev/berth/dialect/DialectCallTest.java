@@ -65,7 +65,7 @@ class DialectCallTest {
     assertThat(DialectCall.MODELS.accepts("GET")).isTrue();
     assertThat(DialectCall.MODELS.accepts("get")).isFalse();
     assertThat(DialectCall.CHAT.allow()).isEqualTo("POST");
-    assertThat(DialectCall.STORED_RESPONSE.allow()).isEqualTo("DELETE, GET");
+    assertThat(DialectCall.STORED_RESPONSE.allow()).isEqualTo("GET, DELETE");
     assertThat(DialectCall.STORED_RESPONSE.accepts("DELETE")).isTrue();
   }
 

@@ -40,6 +40,7 @@ class TokenUsageTest {
         "{\"usage\":[{\"prompt_tokens\":3}]}",
         "{\"x\":{\"usage\":{\"prompt_tokens\":3}}}",
         "{\"x\":\"\\\"usage\\\":{\\\"prompt_tokens\\\":3}\"}",
+        "{\"usage.prompt_tokens\":3}",
         "{\"us\\u0061ge\":{\"prompt_tokens\":3}}",
         "{\"usage\":{\"prompt_tokens\":\"3\"}}",
         "{\"usage\":{\"prompt_tokens\":-3}}",
