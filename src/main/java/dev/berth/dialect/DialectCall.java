@@ -19,7 +19,7 @@ public enum DialectCall {
 
   private static final String MODEL_PATH = "/v1/models/";
 
-  /** Its id has no character that could change the path at the upstream. */
+  /** Path of a stored response. The id has no character that could change the path. */
   private static final Pattern STORED_PATH = Pattern.compile("/v1/responses/[A-Za-z0-9_-]{1,256}");
 
   private final String path;

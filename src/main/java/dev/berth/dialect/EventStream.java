@@ -82,7 +82,7 @@ public final class EventStream {
     while (bytes.hasRemaining()) {
       if (acceptEnd(bytes.get())) {
         int length = held.length() + bytes.position() - start;
-        isDropped &= !isLong && length <= MAX_HELD_BYTES; // whatever the pieces
+        isDropped &= !isLong && length <= MAX_HELD_BYTES; // for any pieces
         if (!isDropped) {
           out.appendBuffer(held).appendBuffer(piece, start, bytes.position() - start);
         }

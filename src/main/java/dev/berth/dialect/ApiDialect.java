@@ -6,7 +6,7 @@ import io.vertx.core.json.JsonObject;
 import org.jspecify.annotations.Nullable;
 
 /** The form of errors that a client expects. */
-public enum Dialect {
+public enum ApiDialect {
   OPENAI,
   ANTHROPIC;
 
@@ -17,7 +17,7 @@ public enum Dialect {
    * @param path path without query, behind the route prefix
    * @param versioned whether the request has the header {@code anthropic-version}
    */
-  public static Dialect of(String path, boolean versioned) {
+  public static ApiDialect of(String path, boolean versioned) {
     if (path.equals("/v1/messages") || path.startsWith("/v1/messages/")) {
       return ANTHROPIC;
     }

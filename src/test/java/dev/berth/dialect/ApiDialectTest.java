@@ -11,7 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-class DialectTest {
+class ApiDialectTest {
   private static final HttpErrorResponse LOST =
       HttpErrorResponse.of(BerthException.Kind.OUTCOME_UNKNOWN);
   private static final String LOST_WORDS =
@@ -33,13 +33,13 @@ class DialectTest {
     "/v1/audio/speech, false, OPENAI",
     "/v1/audio/speech, true, ANTHROPIC"
   })
-  void pathAndHeaderDecideTheDialect(String path, boolean versioned, Dialect dialect) {
-    assertThat(Dialect.of(path, versioned)).isSameAs(dialect);
+  void pathAndHeaderDecideTheDialect(String path, boolean versioned, ApiDialect dialect) {
+    assertThat(ApiDialect.of(path, versioned)).isSameAs(dialect);
   }
 
   @Test
   void openAiErrorHasFourMembers() {
-    Buffer body = Dialect.OPENAI.errorBody(LOST, null, "req-1");
+    Buffer body = ApiDialect.OPENAI.errorBody(LOST, null, "req-1");
 
     assertThat(body.toString())
         .isEqualTo(
@@ -54,7 +54,7 @@ class DialectTest {
         new DialectProblem(404, "model_not_found", "model: \"x\" is unknown", "model");
 
     JsonObject error =
-        Dialect.OPENAI
+        ApiDialect.OPENAI
             .errorBody(problem.response(), problem.param(), "req-1")
             .toJsonObject()
             .getJsonObject("error");
@@ -68,7 +68,7 @@ class DialectTest {
 
   @Test
   void anthropicErrorHasTypeMessageAndRequestId() {
-    Buffer body = Dialect.ANTHROPIC.errorBody(LOST, "model", "req-1");
+    Buffer body = ApiDialect.ANTHROPIC.errorBody(LOST, "model", "req-1");
 
     assertThat(body.toString())
         .isEqualTo(
@@ -98,9 +98,9 @@ class DialectTest {
   void statusDecidesTheType(int status, String openAi, String anthropic) {
     HttpErrorResponse failure = LOST.as(status);
 
-    assertThat(errorOf(Dialect.OPENAI.errorBody(failure, null, "r")).getString("type"))
+    assertThat(errorOf(ApiDialect.OPENAI.errorBody(failure, null, "r")).getString("type"))
         .isEqualTo(openAi);
-    assertThat(errorOf(Dialect.ANTHROPIC.errorBody(failure, null, "r")).getString("type"))
+    assertThat(errorOf(ApiDialect.ANTHROPIC.errorBody(failure, null, "r")).getString("type"))
         .isEqualTo(anthropic);
   }
 
@@ -109,25 +109,25 @@ class DialectTest {
       value = DialectCall.class,
       names = {"CHAT", "COMPLETIONS"})
   void chatStreamEndsWithUnnamedErrorData(DialectCall call) {
-    String event = Dialect.errorEvent(call, LOST, "req-1", 7).toString();
+    String event = ApiDialect.errorEvent(call, LOST, "req-1", 7).toString();
 
     assertThat(event).startsWith("data: {\"error\":{\"message\":\"The replica").endsWith("}}\n\n");
-    assertThat(data(event)).isEqualTo(Dialect.OPENAI.errorBody(LOST, null, "r").toJsonObject());
+    assertThat(data(event)).isEqualTo(ApiDialect.OPENAI.errorBody(LOST, null, "r").toJsonObject());
   }
 
   @Test
   void anthropicStreamEndsWithNamedErrorEvent() {
-    String event = Dialect.errorEvent(DialectCall.MESSAGES, LOST, "req-1", 7).toString();
+    String event = ApiDialect.errorEvent(DialectCall.MESSAGES, LOST, "req-1", 7).toString();
 
     assertThat(event).startsWith("event: error\ndata: {\"type\":\"error\",").endsWith("\"}\n\n");
     assertThat(data(event))
-        .isEqualTo(Dialect.ANTHROPIC.errorBody(LOST, null, "req-1").toJsonObject());
+        .isEqualTo(ApiDialect.ANTHROPIC.errorBody(LOST, null, "req-1").toJsonObject());
   }
 
   /** The documented members stand at the top level; clients raise the error for the nested one. */
   @Test
   void responsesStreamEndsWithBothFormsOfItsError() {
-    String event = Dialect.errorEvent(DialectCall.RESPONSES, LOST, "req-1", 7).toString();
+    String event = ApiDialect.errorEvent(DialectCall.RESPONSES, LOST, "req-1", 7).toString();
 
     assertThat(event).startsWith("event: error\ndata: {\"type\":\"error\",").endsWith("}}\n\n");
     assertThat(data(event))
@@ -138,7 +138,7 @@ class DialectTest {
                 .put("message", LOST_WORDS)
                 .putNull("param")
                 .put("sequence_number", 7)
-                .put("error", errorOf(Dialect.OPENAI.errorBody(LOST, null, "r"))));
+                .put("error", errorOf(ApiDialect.OPENAI.errorBody(LOST, null, "r"))));
   }
 
   /** A line break would split the event. */
@@ -146,7 +146,7 @@ class DialectTest {
   void lineBreaksInWordsDoNotSplitTheEvent() {
     HttpErrorResponse failure = LOST.saying("line 1\nline 2\r\n\r\nline 3");
 
-    String event = Dialect.errorEvent(DialectCall.CHAT, failure, "req-1", 0).toString();
+    String event = ApiDialect.errorEvent(DialectCall.CHAT, failure, "req-1", 0).toString();
 
     assertThat(event.lines().filter(line -> !line.isEmpty())).hasSize(1);
     assertThat(event).doesNotContain("\r");
