@@ -4,16 +4,19 @@ import dev.berth.api.DeploymentId;
 import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
 import dev.berth.code.RetainedLoaders;
+import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.UpstreamOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.ProbeUpstream;
 import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.ControllerEvent.UpstreamProbed;
+import dev.berth.dialect.ModelCatalog;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTraffic;
@@ -180,7 +183,26 @@ final class InstanceRuntime {
       return side(ingress);
     }
     String application = ingress.application();
+    // SEAM of dialects: IngressRoute.to(application, new DialectRoute(catalog, sides, keys)) when
+    // models(application, traffic) is a catalog; sides are catalog.deployments().map(this::side),
+    // and keys are on.proxies().keys().
     return leadsTo(application, TrafficPolicy.of(traffic, application, ingress));
+  }
+
+  /** Returns the models of {@code berth:openai}; null for another application. */
+  private @Nullable ModelCatalog models(String application, Settings traffic) {
+    Settings openAi = traffic.find(ApplicationConfig.OPENAI);
+    return openAi == null
+        ? null
+        : ModelCatalog.of(
+            openAi,
+            application,
+            each ->
+                deployments.settings(each).get(DeploymentConfig.FALLBACK).stream()
+                    .map(name -> new DeploymentId(application, name))
+                    .filter(deployments::isWanted) // a new one is configured after this
+                    .toList(),
+            each -> UpstreamOptions.origins(deployments.settings(each)));
   }
 
   private IngressRoute leadsTo(String application, TrafficPolicy policy) {
