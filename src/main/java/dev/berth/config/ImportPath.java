@@ -17,6 +17,9 @@ public record ImportPath(String className, String method) {
   /** The built-in application whose replicas are upstreams. */
   public static final ImportPath PROXY = new ImportPath("berth", "proxy");
 
+  /** The built-in application that selects upstreams by the model of a request. */
+  public static final ImportPath OPENAI = new ImportPath("berth", "openai");
+
   /** Method name of a path that contains only a class. */
   private static final String BUILDER_METHOD = "build";
 
@@ -36,6 +39,11 @@ public record ImportPath(String className, String method) {
 
   static final Type<ImportPath> TYPE =
       Types.parsed(EXPECTED, ImportPath::parse, Schema.text(PATTERN));
+
+  /** Returns whether the application has no code: its replicas are upstreams. */
+  public boolean isBuiltIn() {
+    return equals(PROXY) || equals(OPENAI);
+  }
 
   /** Parses an import path; null when {@code text} is none. */
   static @Nullable ImportPath parse(String text) {

@@ -110,7 +110,9 @@ public final class UpstreamOptions {
           .means("Slots of the upstream: maximum of concurrent requests, exact.");
   public static final ConfigKey<String> PREFIX =
       KEYS.key("path_prefix", PATH_PREFIX, "")
-          .means("Path in front of the request's path, which follows the route prefix.");
+          .means(
+              "Path in front of the request's path, which follows the route prefix. With berth:openai"
+                  + " it replaces /v1.");
   public static final ConfigKey<String> HEADERS_FILE =
       KEYS.optional("headers_file", Types.TEXT)
           .means(
@@ -179,6 +181,12 @@ public final class UpstreamOptions {
               "name: one upstream, at any address of its host name. addresses: one upstream at each"
                   + " address, at most 64, with the whole maximum each; looked up every 5 s.");
 
+  public static final ConfigKey<String> MODEL =
+      KEYS.optional("model", OpenAiOptions.MODEL_NAME)
+          .means(
+              "Name of the model in every request to this upstream, in place of upstream_name; only"
+                  + " with import_path: berth:openai. null: upstream_name.");
+
   private static final String PART = " part "; // of a key; no origin or id has a space
   private static final String ON = " on "; // a node
   private static final String AT = " at "; // an address
@@ -191,7 +199,7 @@ public final class UpstreamOptions {
       ConfigKey.of("upstreams", Types.list(SECTION), List.of())
           .means(
               "Remote servers that serve the requests, one replica each; only with import_path:"
-                  + " berth:proxy, which requires them. From 1 to 64. Changed live.");
+                  + " berth:proxy or berth:openai, which require them. From 1 to 64. Changed live.");
   static final ConfigKey<List<String>> FALLBACK =
       ConfigKey.of("fallback", Types.list(Types.NAME), List.of())
           .means(
@@ -213,6 +221,9 @@ public final class UpstreamOptions {
 
   /** Name in the user_config of the route prefix, which is removed from paths. */
   public static final String ROUTE_PREFIX = "route_prefix";
+
+  /** Name in the user_config of the mark of {@code berth:openai}. */
+  public static final String IS_OPENAI = "is_openai";
 
   /** Name in the user_config of the address of a replica at one address. */
   public static final String ADDRESS = "address";
@@ -318,6 +329,17 @@ public final class UpstreamOptions {
   }
 
   /**
+   * Returns the number of servers of a deployment, each with a store of its own. More than one at
+   * the addresses of a name, or on the nodes of a cluster, counts as 2.
+   */
+  public static int origins(Settings deployment) {
+    List<Settings> all = deployment.all(UPSTREAMS);
+    boolean several = all.stream().anyMatch(each -> each.get(LOCAL) || isByAddress(each));
+    long urls = all.stream().map(each -> each.get(URL)).distinct().count();
+    return (int) urls + (several ? 1 : 0);
+  }
+
+  /**
    * Returns the paths of the upstreams in an entry of {@code applications}, by their keys.
    *
    * @param application a valid entry, as JSON values
@@ -419,6 +441,15 @@ public final class UpstreamOptions {
       String first = key == null ? null : paths.putIfAbsent(key, entry.marks().place().path());
       if (first != null) {
         entry.problem(URL, key + " twice", uniqueExcept(first));
+      }
+    }
+  }
+
+  /** Refuses the model of an upstream whose requests have none. */
+  static void checkModels(Settings deployment, boolean openAi) {
+    for (Settings entry : deployment.all(UPSTREAMS)) {
+      if (!openAi && entry.gives(MODEL)) {
+        entry.problem(MODEL, "without import_path berth:openai", "leave it out");
       }
     }
   }

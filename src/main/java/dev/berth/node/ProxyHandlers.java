@@ -3,11 +3,13 @@ package dev.berth.node;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
 import dev.berth.code.BuiltInHandlers;
+import dev.berth.code.StartFailedException;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
+import dev.berth.dialect.ApiKeys;
 import dev.berth.node.loops.Identity;
 import dev.berth.protocol.port.UpstreamContext;
 import dev.berth.protocol.port.ViaEntry;
@@ -25,18 +27,42 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The handlers of the built-in application {@code berth:proxy}.
+ * The handlers of the built-in applications {@code berth:proxy} and {@code berth:openai}.
  *
  * @param config of the instance
  * @param incarnation random number of this start
  * @param lease lease of the shares in a cluster
  * @param members ports of the nodes of the cluster
+ * @param keys of the clients of {@code berth:openai}; null if it needs none
  */
-record ProxyHandlers(ServeConfig config, long incarnation, OwnerLease lease, MemberPorts members)
+record ProxyHandlers(
+    ServeConfig config,
+    long incarnation,
+    OwnerLease lease,
+    MemberPorts members,
+    @Nullable ApiKeys keys)
     implements BuiltInHandlers {
 
+  /**
+   * Reads the file of keys.
+   *
+   * @throws StartFailedException when it is unusable
+   */
   ProxyHandlers(ServeConfig config, Identity identity) {
-    this(config, identity.incarnation(), new OwnerLease(identity.nanoClock()), new MemberPorts());
+    this(
+        config,
+        identity.incarnation(),
+        new OwnerLease(identity.nanoClock()),
+        new MemberPorts(),
+        keys(config));
+  }
+
+  private static @Nullable ApiKeys keys(ServeConfig config) {
+    try {
+      return ApiKeys.of(config.settings());
+    } catch (IllegalArgumentException unusable) {
+      throw new StartFailedException("berth.openai.api_keys_file: " + unusable.getMessage());
+    }
   }
 
   @Override

@@ -51,7 +51,10 @@ final class Reference {
   private Reference() {}
 
   static String render() {
-    return INTRODUCTION + render(ServeConfig.SECTION);
+    StringBuilder args = new StringBuilder();
+    String path = "applications[].args";
+    section(OpenAiOptions.SECTION, path, "`" + path + "` of `berth:openai`", args);
+    return INTRODUCTION + render(ServeConfig.SECTION) + args;
   }
 
   /** The tables of a file. */
