@@ -1,6 +1,7 @@
 package dev.berth.config;
 
 import dev.berth.api.Deployment;
+import dev.berth.config.builtin.OpenAiOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.ConfigProblem;
@@ -184,7 +185,9 @@ public record ApplicationConfig(
       }
       if (given) {
         named.put(name, own);
-        UpstreamOptions.checkModels(own, ImportPath.OPENAI.equals(path));
+        own.all(DeploymentConfig.UPSTREAMS).stream()
+            .filter(entry -> entry.gives(UpstreamOptions.MODEL) && ImportPath.PROXY.equals(path))
+            .forEach(entry -> refuse(entry, UpstreamOptions.MODEL, path));
       }
     }
     UpstreamOptions.checkFallbacks(named);
@@ -298,7 +301,7 @@ public record ApplicationConfig(
         get(IMPORT_PATH).equals(ImportPath.OPENAI)
             && !worker
             && settings.around(OpenAiOptions.API_KEYS_FILE) == null
-            && !OpenAiOptions.servesAnyone(settings);
+            && !InstanceOptions.servesAnyone(settings);
     String value = ImportPath.OPENAI + ", for any client of another machine";
     return open ? source.problem(IMPORT_PATH.name(), value, OpenAiOptions.ACCESS) : null;
   }

@@ -1,6 +1,7 @@
 package dev.berth.config;
 
 import dev.berth.api.Deployment;
+import dev.berth.config.builtin.OpenAiOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
@@ -441,15 +442,6 @@ public final class UpstreamOptions {
       String first = key == null ? null : paths.putIfAbsent(key, entry.marks().place().path());
       if (first != null) {
         entry.problem(URL, key + " twice", uniqueExcept(first));
-      }
-    }
-  }
-
-  /** Refuses the model of an upstream whose requests have none. */
-  static void checkModels(Settings deployment, boolean openAi) {
-    for (Settings entry : deployment.all(UPSTREAMS)) {
-      if (!openAi && entry.gives(MODEL)) {
-        entry.problem(MODEL, "without import_path berth:openai", "leave it out");
       }
     }
   }

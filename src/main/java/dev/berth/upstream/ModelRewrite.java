@@ -42,7 +42,7 @@ final class ModelRewrite {
         : new ModelRewrite(place.start(), place.end(), name);
   }
 
-  /** Returns the number of bytes by which the body grows. */
+  /** Returns the length of the upstream's body, less that of the client's. */
   int growth() {
     return name.length - (end - start);
   }

@@ -3,6 +3,7 @@ package dev.berth.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.Deployment;
+import dev.berth.config.builtin.OpenAiOptions;
 import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Settings;
 import java.util.List;
@@ -162,8 +163,8 @@ class OpenAiOptionsTest {
     String proxy = file("route_prefix: /", own, LOCAL).replace("berth:openai", "berth:proxy");
     assertThat(problems(proxy))
         .containsExactly(
-            "deployments[0].berth.upstreams[0].model: without import_path berth:openai (expected:"
-                + " leave it out)");
+            "deployments[0].berth.upstreams[0].model: with import_path berth:proxy (expected: leave"
+                + " it out)");
   }
 
   @Test
@@ -231,12 +232,9 @@ class OpenAiOptionsTest {
   }
 
   @Test
-  void keysOfTheInstanceExcludeEachOther() {
-    String both = "berth: {openai: {api_keys_file: keys, allow_unauthenticated: true}}";
-    assertThat(problems(file(MODELS, D, both)))
+  void fileOfKeysNeedsItsDirectory() {
+    assertThat(problems(file(MODELS, D, "berth: {openai: {api_keys_file: keys}}")))
         .containsExactly(
-            "berth.openai.api_keys_file: without its directory (expected: secrets_dir too)",
-            "berth.openai.allow_unauthenticated: true, with api_keys_file (expected: one of the"
-                + " two)");
+            "berth.openai.api_keys_file: without its directory (expected: secrets_dir too)");
   }
 }

@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import dev.berth.config.builtin.OpenAiOptions;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.ListType;
 import dev.berth.config.keys.Section;
