@@ -1,6 +1,5 @@
 package dev.berth.ingress;
 
-import dev.berth.dialect.EventStream;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.routing.traffic.TrafficPolicy;
 import io.vertx.core.buffer.Buffer;
@@ -28,12 +27,16 @@ abstract class ExchangeForm {
     return 0;
   }
 
-  /** Returns the filter of a streamed response; null for none. */
-  @Nullable EventStream events() {
-    return null;
+  /**
+   * Returns the bytes to send for the next bytes of a response, possibly none.
+   *
+   * @param last whether the response ends with them
+   */
+  Buffer filter(Buffer piece, boolean last) {
+    return piece;
   }
 
-  /** Returns whether the filter may remove bytes of a streamed response. */
+  /** Returns whether the filter may change the length of a response. */
   boolean changesLength() {
     return false;
   }
@@ -47,9 +50,6 @@ abstract class ExchangeForm {
   @Nullable Buffer errorEvent(HttpErrorResponse failure) {
     return null;
   }
-
-  /** Handles the arrival of the first part of a streamed response. */
-  void onFirstPiece() {}
 
   /** Handles the end of the request, before it is logged. */
   void onFinish(int status, long nowNanos) {}
