@@ -75,7 +75,7 @@ public final class EventStream {
     return piece;
   }
 
-  /** Returns whether the bytes are whole events, of which none states a usage or ends in CR. */
+  /** Returns whether the bytes are whole events without a usage and without a CR. */
   private boolean mayPassUnread(ByteBuf bytes) {
     int length = bytes.readableBytes();
     boolean needsReading = mode == UsageMode.READ && !sawContent;

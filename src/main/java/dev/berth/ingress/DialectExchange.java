@@ -151,6 +151,9 @@ final class DialectExchange extends HttpExchange {
       scanned = edited.scanned();
     }
     MultiMap headers = http.headers();
+    if (sent != body) {
+      headers.set(HttpHeaders.CONTENT_LENGTH, Integer.toString(sent.length()));
+    }
     headers.set(MODEL, target.header(scanned.modelStart(), scanned.modelEnd()));
     if (mode != UsageMode.OFF) {
       headers.remove(HttpHeaders.ACCEPT_ENCODING); // the usage of compressed bytes is unreadable
@@ -162,7 +165,8 @@ final class DialectExchange extends HttpExchange {
     lead(all.sides().get(target.side()), null);
     DeploymentRouter router = route.router();
     if (recorder != null && router != null) {
-      router.recordSelection(loop.router, recorder, "model " + target.requested());
+      recorder.recordSelection(
+          router.deployment(), router.unranked(loop.router), "model " + target.requested());
     }
     if (access != null) {
       access.model(model, keyId());

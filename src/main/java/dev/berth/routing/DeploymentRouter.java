@@ -124,11 +124,6 @@ public final class DeploymentRouter implements HandleMetricSource {
         loop.explain, deployment, unranked(loop), requestId, null, null, request, arrivedNanos);
   }
 
-  /** Records that the content of an explained request selects this deployment, and why. */
-  public void recordSelection(RouterLoop loop, RequestRecorder recorder, String why) {
-    recorder.recordSelection(deployment, unranked(loop), why);
-  }
-
   /**
    * Returns a recorder for a handler's call to this deployment; null if the handler's own request
    * is not explained, or has reached its limit of explained calls.
@@ -151,7 +146,8 @@ public final class DeploymentRouter implements HandleMetricSource {
         loop.now());
   }
 
-  private Supplier<CandidateSnapshot> unranked(RouterLoop loop) {
+  /** Returns a source of the present replicas, for a recorder. */
+  public Supplier<CandidateSnapshot> unranked(RouterLoop loop) {
     return () -> CandidateSnapshot.of(replicas, loop.index(), null, 0);
   }
 

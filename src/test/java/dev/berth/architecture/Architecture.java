@@ -48,7 +48,7 @@ final class Architecture {
           config: api net
           dialect: api net protocol config
           metrics: api protocol config view
-          ingress: api net stream protocol config metrics routing
+          ingress: api net stream protocol config metrics routing dialect
           routing: api stream protocol view config metrics
           replica: api stream protocol view config metrics
           controller: api protocol view config metrics
