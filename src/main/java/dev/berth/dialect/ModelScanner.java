@@ -10,6 +10,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
+import java.util.Objects;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -36,8 +37,11 @@ public class ModelScanner {
 
   private static final long EACH_BYTE = 0x0101_0101_0101_0101L; // a factor that repeats a byte
 
-  private final ByteBuffer bytes;
+  private final ByteBuffer[] parts; // of the body
   private final int end;
+  private int part; // that was read last
+  private int low; // offset of its first byte
+  private int high; // offset behind its last byte
   private int at;
 
   private final Set<String> names = new HashSet<>();
@@ -51,8 +55,12 @@ public class ModelScanner {
   private @Nullable BodyEdit usageEdit;
 
   ModelScanner(Buffer body) {
-    bytes = ((BufferInternal) body).getByteBuf().nioBuffer().order(ByteOrder.LITTLE_ENDIAN);
-    end = bytes.limit();
+    parts = ((BufferInternal) body).getByteBuf().nioBuffers();
+    for (int i = 0; i < parts.length; i++) {
+      parts[i] = parts[i].slice().order(ByteOrder.LITTLE_ENDIAN);
+    }
+    end = body.length();
+    high = parts[0].limit();
   }
 
   /**
@@ -123,7 +131,7 @@ public class ModelScanner {
       throw problem("model", "invalid_type", "not a string", "the name of a model");
     }
     int length = modelEnd - modelStart;
-    model = length > MAX_MODEL_LENGTH * MAX_ESCAPE_LENGTH ? "" : (String) decode(start);
+    model = length > MAX_MODEL_LENGTH * MAX_ESCAPE_LENGTH ? "" : readString(start);
     if (model.isEmpty() || model.length() > MAX_MODEL_LENGTH) {
       throw problem("model", "invalid_value", length + " bytes", "1 to 256 characters");
     }
@@ -154,14 +162,25 @@ public class ModelScanner {
     int start = at;
     expect('"');
     at = closingQuote(at) + 1;
-    return at - start > MAX_NAME_LENGTH ? "" : (String) decode(start);
+    return at - start > MAX_NAME_LENGTH ? "" : readString(start);
+  }
+
+  /** Returns the string that ends at the position. */
+  private String readString(int start) {
+    byte[] text = copy(start + 1, at - 1);
+    for (byte b : text) {
+      if (b < ' ' || b == '\\') { // or not ASCII
+        return (String) Objects.requireNonNull(decode(start));
+      }
+    }
+    return new String(text, StandardCharsets.ISO_8859_1);
   }
 
   /** Decodes the value that ends at the position. Strict in UTF-8, unlike {@code toString}. */
   private @Nullable Object decode(int start) {
     try {
       return Json.decodeValue(
-          StandardCharsets.UTF_8.newDecoder().decode(bytes.slice(start, at - start)).toString());
+          StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(copy(start, at))).toString());
     } catch (CharacterCodingException | DecodeException e) {
       throw broken(start);
     }
@@ -173,7 +192,15 @@ public class ModelScanner {
   }
 
   private String text(int start) {
-    return StandardCharsets.ISO_8859_1.decode(bytes.slice(start, at - start)).toString();
+    return new String(copy(start, at), StandardCharsets.ISO_8859_1);
+  }
+
+  private byte[] copy(int from, int to) {
+    byte[] copy = new byte[to - from];
+    for (int i = 0; i < copy.length; i++) {
+      copy[i] = peek(from + i);
+    }
+    return copy;
   }
 
   private void skipValue() {
@@ -275,12 +302,32 @@ public class ModelScanner {
   }
 
   byte peek(int index) {
-    return bytes.get(index);
+    seek(index);
+    return parts[part].get(index - low);
   }
 
   /** Returns eight bytes, the first one lowest. */
   long word(int index) {
-    return bytes.getLong(index);
+    seek(index);
+    if (index + Long.BYTES <= high) {
+      return parts[part].getLong(index - low);
+    }
+    long word = 0;
+    for (int i = Long.BYTES - 1; i >= 0; i--) {
+      word = word << Byte.SIZE | (peek(index + i) & 0xff);
+    }
+    return word;
+  }
+
+  private void seek(int index) {
+    while (index >= high) {
+      low = high;
+      high += parts[++part].limit();
+    }
+    while (index < low) {
+      high = low;
+      low -= parts[--part].limit();
+    }
   }
 
   private static DialectProblem broken(int index) {
