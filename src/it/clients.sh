@@ -76,7 +76,7 @@ python_client() { # packages of a new environment in the present folder
 }
 
 node_client() { # the newest client needs a newer Node than some machines have; the registry has it, too
-  cp "$here/openai_calls.mjs" . && npm install --no-audit --no-fund node@22 openai
+  cp "$here/openai_calls.mjs" . && npm install --no-audit --no-fund node@22 openai@latest
 }
 
 java_client() { # folder of the project

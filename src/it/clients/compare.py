@@ -25,6 +25,7 @@ IGNORED = {"id", "item_id", "message_id", "created", "created_at", "completed_at
 ABSENT = "absent"
 FAILED = "run of the client"
 TIMEOUT_S = 300
+RECORDED_MODEL = "smol"  # the server takes any name, so that requests have Berth's
 
 # Differences between Berth and the server behind it: call, path of the field, reason.
 EXPLAINED = [
@@ -256,9 +257,11 @@ def main():
             print(f"{client:18} not installed here: {failed.read_text().strip()[-300:]}")
             missing.append(client)
             continue
-        direct, front = reports_of(chosen, client, chosen.direct, chosen.direct_model, "unused")
+        model = RECORDED_MODEL if chosen.record else chosen.direct_model
+        direct, front = reports_of(chosen, client, chosen.direct, model, "unused")
         if chosen.record:
-            record.store(chosen.record, client, front.exchanges, berth_model)
+            record.store(
+                chosen.record, client, version(chosen.work, client), front.exchanges, model)
             table(client, direct, direct, chosen.detail)
         else:
             other, front = reports_of(chosen, client, berth, berth_model, chosen.key)
