@@ -93,7 +93,7 @@ curl_client() {
 install() { # client, command…: runs once per client and state of its sources; a failure is recorded
   local client=$1 folder=$work/$1 stamp
   shift
-  stamp="$* $({ cat "$here/$client"/* "$here"/*.mjs 2>/dev/null || :; } | sha256sum | cut -c1-16)"
+  stamp="$* $({ declare -f "$1"; cat "$here/$client"/* "$here"/*.mjs 2>/dev/null || :; } | sha256sum | cut -c1-16)"
   [ "$(cat "$work/$client.installed" 2>/dev/null)" != "$stamp" ] || return 0
   echo "$client: installing"
   rm -rf "$folder" "$work/$client.failed" "$work/$client.installed"

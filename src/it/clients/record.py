@@ -1,7 +1,7 @@
 """Stores recorded exchanges as fixtures of the tests.
 
 requests/CLIENT.json has each different request of a client as it was sent, but for its Host;
-answers/CALL.json and CALL.sse have the server's bodies, and answers/heads.json their heads.
+answers/CALL.json and CALL.sse have the bodies of llama.cpp's server, and answers/heads.json their heads.
 """
 
 import json
@@ -9,6 +9,7 @@ import pathlib
 
 MAX_BODY = 20_000
 ANSWERS_OF = ("curl", "openai-python", "anthropic-python")
+SIMILAR = ("-unknown-model", "-second-attempt", "-system", "-store", "-background")
 CALLS = {"/v1/chat/completions": "chat", "/v1/completions": "completions", "/v1/models": "models",
          "/v1/embeddings": "embeddings", "/v1/responses": "responses", "/v1/messages": "messages",
          "/v1/messages/count_tokens": "count-tokens"}
@@ -29,6 +30,8 @@ def name(exchange, model):
         words.append("stream")
     if body.get("stream_options", {}).get("include_usage"):
         words.append("with-usage")
+    if "🌊".encode() in exchange["body"] or b"\\ud83c" in exchange["body"]:
+        words.append("utf-8")
     words += [key for key in ("system", "store", "background") if body.get(key)]
     if exchange["body"] and words[0] != "unknown-path":
         if "model" not in body:
@@ -62,7 +65,7 @@ def store(folder, client, version, exchanges, model):
     heads_file = folder / "answers/heads.json"
     heads = json.loads(heads_file.read_text()) if heads_file.exists() else {}
     for call, each in requests.items():
-        if call in heads:
+        if call in heads or call.endswith(SIMILAR):
             continue
         heads[call] = {"status": each["status"], "headers": [
             [key, value] for key, value in each["answer_headers"] if key.lower() != "keep-alive"]}

@@ -114,7 +114,7 @@ class CountingUpstreamTest {
               "t0", "t1", "\"choices\":[],\"usage\":{\"prompt_tokens\":7", "[DONE]");
       assertThat(read(messages.getInputStream(), "0\r\n\r\n"))
           .containsSubsequence("event: message_start", "t0", "t1", "\"output_tokens\":2", "stop");
-      assertThat(read(whole.getInputStream(), "}}"))
+      assertThat(read(whole.getInputStream(), "]}]}"))
           .contains("application/json", "\"output_tokens\":2");
     }
     assertThat(upstream.completed()).isEqualTo(3);
