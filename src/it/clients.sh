@@ -15,7 +15,7 @@
 #                          openai-node, langchain4j, springai, litellm-proxy (default: all)
 #   --work FOLDER          folder of the installed clients, about 1.4 GB for all, never inside the
 #                          repository (default: $XDG_CACHE_HOME/berth/clients or ~/.cache/berth/clients)
-#   --detail               prints explained differences too, and more than five of a call
+#   --detail               prints the fields of explained differences too, and 25 of a call instead of 5
 #   --record FOLDER        stores requests and answers as files instead of a comparison; the tests'
 #                          are src/test/resources/dialect, recorded from the server directly
 #
