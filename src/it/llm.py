@@ -14,6 +14,7 @@ its figures; the exit status is 1 if one fails, 2 if something is missing.
 """
 
 import argparse
+import datetime
 import http.client
 import json
 import os
@@ -168,23 +169,18 @@ def eight_on_four(rig):
     check("8 streams on 4 slots", whole and None not in firsts and highest <= 4 and waiting == 4
           and max(firsts[:4]) < min(firsts[4:]),
           f"at most {highest} generate, {waiting} wait")
-    check("first tokens come in order", None not in firsts and firsts[4:] == sorted(firsts[4:]),
+    # Requests that get their slots together may get their first tokens in one step of the model.
+    check("first tokens come in order", None not in firsts and all(
+        after > before - 0.05 for before, after in zip(firsts[4:], firsts[5:])),
           " ".join(f"{first:.2f}" for first in firsts if first is not None) + " s")
-    records = [json.loads(get(rig.admin, f"/api/v1/requests/stream-{began}-{number}/explain"))
+    records = [json.loads(get(rig.admin, f"/api/v1/requests/stream-{began}-{number}/explain"))["explanations"][0]
                for number in range(8)]
-    queued = [queue_ms(record) for record in records]
-    check("explain shows the wait", all(ms < 300 for ms in queued[:4]) and all(ms > 300 for ms in queued[4:]),
-          "queue " + " ".join(f"{ms:.0f}" for ms in queued) + " ms")
-
-
-def queue_ms(value):
-    """Returns the largest duration with the name queue in a record."""
-    if isinstance(value, dict):
-        own = [each for name, each in value.items()
-               if name.startswith("queue") and isinstance(each, (int, float)) and not isinstance(each, bool)]
-        unit = 1000 if any(name.startswith("queue") and name.endswith("us") for name in value) else 1
-        return max([each / unit for each in own] + [queue_ms(each) for each in value.values()], default=0)
-    return max((queue_ms(each) for each in value), default=0) if isinstance(value, list) else 0
+    queued = [record["phases_us"]["queue"] / 1e6 for record in records]
+    granted = [datetime.datetime.fromisoformat(record["arrived_at"][:26] + "+00:00").timestamp() + wait
+               for record, wait in zip(records, queued)]
+    check("explain shows the wait, and slots in order",
+          max(queued[:4]) < 0.3 < min(queued[4:]) and granted[4:] == sorted(granted[4:]),
+          "queue " + " ".join(f"{wait:.2f}" for wait in queued) + " s")
 
 
 def interrupted(rig):
@@ -234,7 +230,6 @@ def not_repeated(chosen, rig, front):
 
 
 def full_queue(chosen, rig):
-    before = rig.metric("berth_requests_refused_total")
     fillers = [Stream(rig.port, body("narrow", 60), time.monotonic())]
     until(lambda: rig.generating() == 1, 10)
     fillers.append(Stream(rig.port, body("narrow", 60), time.monotonic()))
@@ -243,7 +238,7 @@ def full_queue(chosen, rig):
     for filler in fillers:
         filler.join()
     check("the SDK waits as a full queue says", "text" in report and report["seconds"] >= 2,
-          f"{json.dumps(report)}; fillers ended after {fillers[0].end:.1f} and {fillers[1].end:.1f} s; {before:.0f}")
+          f"{json.dumps(report)}; fillers ended after {fillers[0].end:.1f} and {fillers[1].end:.1f} s")
 
 
 def killed(rig):
