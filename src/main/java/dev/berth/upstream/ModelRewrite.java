@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * part and changes none, since the request may be sent again. Confined to the replica's loop.
  */
 final class ModelRewrite {
-  /** Size in bytes up to which a copy costs less than a buffer of parts. */
+  /** Maximum size of a copied body in bytes. A larger one is sent in parts. */
   private static final int MAX_COPIED_BYTES = 64 << 10;
 
   private final int start;
