@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.buffer.BufferInternal;
 import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the body of one response as it passes: the boundaries of its events, and its token usage. A
@@ -18,6 +19,7 @@ import java.nio.ByteBuffer;
 public final class EventStream {
   static final int MAX_HELD_BYTES = 65_536;
   private static final byte[] DATA = {'d', 'a', 't', 'a', ':'};
+  private static final Buffer NONE = Buffer.buffer(0);
   private static final byte[] USAGE = {'"', 'u', 's', 'a', 'g', 'e', '"'};
 
   private final boolean hasEvents;
@@ -37,8 +39,8 @@ public final class EventStream {
   private boolean hasData;
   private boolean isDropped; // the last complete event
   private boolean isLong; // its first bytes were passed on
-  private Buffer held = Buffer.buffer();
-  private UsageReader reader = new UsageReader(); // of its data
+  private Buffer held = NONE;
+  private @Nullable UsageReader reader; // of its data; null before the first byte
 
   private EventStream(boolean hasEvents, UsageMode mode) {
     this.hasEvents = hasEvents;
@@ -68,7 +70,7 @@ public final class EventStream {
     }
     ByteBuffer bytes = received.nioBuffer();
     if (!hasEvents) {
-      reader.accept(bytes);
+      reader().accept(bytes);
     } else if (mode == UsageMode.INJECT) {
       return passWholeEvents(piece, bytes);
     }
@@ -76,6 +78,17 @@ public final class EventStream {
       acceptEnd(bytes.get());
     }
     return piece;
+  }
+
+  private UsageReader reader() {
+    UsageReader current = reader == null ? new UsageReader() : reader;
+    reader = current;
+    return current;
+  }
+
+  /** Returns whether a whole document may state a usage. */
+  public static boolean mayStateUsage(Buffer document) {
+    return statesUsage(((BufferInternal) document).getByteBuf(), document.length());
   }
 
   /** Returns whether the bytes are whole events without a usage and without a CR. */
@@ -140,16 +153,20 @@ public final class EventStream {
         if (!isDropped) {
           out.appendBuffer(held).appendBuffer(piece, start, bytes.position() - start);
         }
-        held = Buffer.buffer();
+        held = NONE;
         isLong = false;
         start = bytes.position();
       }
     }
-    held.appendBuffer(piece, start, piece.length() - start);
+    int rest = piece.length() - start;
+    held =
+        held == NONE
+            ? piece.getBuffer(start, piece.length())
+            : held.appendBuffer(piece, start, rest);
     if (isLong || held.length() > MAX_HELD_BYTES) {
       isLong = true;
       out.appendBuffer(held);
-      held = Buffer.buffer();
+      held = NONE;
     }
     return out;
   }
@@ -181,7 +198,7 @@ public final class EventStream {
     } else if (isData) {
       hasData = true;
       if (mode != UsageMode.OFF) {
-        reader.accept(b);
+        reader().accept(b);
       }
     }
   }
@@ -198,8 +215,8 @@ public final class EventStream {
   /** Takes over the readings of a document. Returns whether it only reports usage. */
   private boolean endDocument() {
     UsageReader read = reader;
-    reader = new UsageReader();
-    if (!read.isComplete()) {
+    reader = null;
+    if (read == null || !read.isComplete()) {
       return false;
     }
     usage = read.usage(usage);
@@ -211,7 +228,7 @@ public final class EventStream {
   public Buffer end() {
     endDocument();
     Buffer rest = held;
-    held = Buffer.buffer();
+    held = NONE;
     return rest;
   }
 

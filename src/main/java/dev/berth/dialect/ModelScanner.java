@@ -22,10 +22,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The grammar of the top level is exact. In nested values the scanner counts brackets and skips
  * strings; the upstream reports errors there. The model may occur only once, since parsers differ
  * in their choice between two.
- *
- * <p>Not final, so that a test can count the bytes that are read.
  */
-public class ModelScanner {
+public final class ModelScanner {
   private static final int MAX_NAME_LENGTH = 384; // bytes of a name that is read, with its escapes
   private static final int MAX_MODEL_LENGTH = 256; // characters
   private static final int MAX_ESCAPE_LENGTH = 6; // bytes of a character, as in \u0064
@@ -43,6 +41,7 @@ public class ModelScanner {
   private int low; // offset of its first byte
   private int high; // offset behind its last byte
   private int at;
+  long reads; // of bytes and of words, for a test
 
   private final Set<String> names = new HashSet<>();
   private String model = "";
@@ -254,20 +253,27 @@ public class ModelScanner {
   /** Returns the index of the next quote or, with {@code brackets}, of a bracket before it. */
   private int next(int from, boolean brackets) {
     int index = from;
-    while (index <= end - Long.BYTES) {
-      long found = matches(word(index), brackets);
-      if (found != 0) {
-        return index + Long.numberOfTrailingZeros(found) / Byte.SIZE;
+    while (index < end) {
+      seek(index);
+      ByteBuffer bytes = parts[part];
+      int offset = index - low;
+      int whole = bytes.limit() - Long.BYTES;
+      long found = 0;
+      while (offset <= whole && found == 0) {
+        found = matches(bytes.getLong(offset), brackets);
+        offset += found == 0 ? Long.BYTES : Long.numberOfTrailingZeros(found) / Byte.SIZE;
       }
-      index += Long.BYTES;
+      while (found == 0 && offset < bytes.limit()) { // the rest of the part
+        found = matches(bytes.get(offset), brackets);
+        offset += found == 0 ? 1 : 0;
+      }
+      reads += (low + offset - index) / Long.BYTES + 1;
+      index = low + offset;
+      if (found != 0) {
+        return index;
+      }
     }
-    while (index < end && matches(peek(index), brackets) == 0) {
-      index++;
-    }
-    if (index == end) {
-      throw broken(end);
-    }
-    return index;
+    throw broken(end);
   }
 
   /** Returns a word whose lowest set bit is in the first byte that matches. */
@@ -301,22 +307,10 @@ public class ModelScanner {
     }
   }
 
-  byte peek(int index) {
+  private byte peek(int index) {
+    reads++;
     seek(index);
     return parts[part].get(index - low);
-  }
-
-  /** Returns eight bytes, the first one lowest. */
-  long word(int index) {
-    seek(index);
-    if (index + Long.BYTES <= high) {
-      return parts[part].getLong(index - low);
-    }
-    long word = 0;
-    for (int i = Long.BYTES - 1; i >= 0; i--) {
-      word = word << Byte.SIZE | (peek(index + i) & 0xff);
-    }
-    return word;
   }
 
   private void seek(int index) {

@@ -192,7 +192,8 @@ final class DialectExchange extends HttpExchange {
     streams = type.startsWith("text/event-stream");
     EventStream filter = streams ? EventStream.ofEvents(mode) : EventStream.ofDocument(mode);
     passing = filter;
-    if (!(response.body() instanceof Response.Body.Whole whole)) {
+    if (!(response.body() instanceof Response.Body.Whole whole)
+        || (!streams && !EventStream.mayStateUsage(whole.bytes()))) {
       return response;
     }
     Buffer passed = filter(whole.bytes(), true);
