@@ -13,7 +13,7 @@
 #   --key KEY              API key for Berth (default: unused)
 #   --only NAME,NAME       clients: curl, openai-python, openai-python-1, anthropic-python, litellm,
 #                          openai-node, langchain4j, springai, litellm-proxy (default: all)
-#   --work FOLDER          folder of the installed clients, about 1.4 GB for all, never inside the
+#   --work FOLDER          folder of the installed clients, about 1.2 GB for all, never inside the
 #                          repository (default: $XDG_CACHE_HOME/berth/clients or ~/.cache/berth/clients)
 #   --detail               prints the fields of explained differences too, and 25 of a call instead of 5
 #   --record FOLDER        stores requests and answers as files instead of a comparison; the tests'
@@ -23,7 +23,7 @@
 # compared. A server in front (clients/front.py) also refuses a request as a full queue does, to
 # show the retries of each client. Clients that do not install here are named. Needs Python 3.10, and
 # for their clients npm, Maven with Java 17, and curl. Exit status: 0 all equal or explained, 1
-# otherwise, 2 wrong arguments. All clients take about six minutes on two cores after installation.
+# otherwise, 2 wrong arguments. All clients take about five minutes on two cores, and five more to install.
 set -euo pipefail
 repository=$(cd "$(dirname "$0")/../.." && pwd -P)
 here=$repository/src/it/clients
