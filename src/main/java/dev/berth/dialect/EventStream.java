@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.buffer.BufferInternal;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 public final class EventStream {
   static final int MAX_HELD_BYTES = 65_536;
   private static final byte[] DATA = {'d', 'a', 't', 'a', ':'};
+  private static final int MAX_END_BYTES = 64; // of an event without content
   private static final Buffer NONE = Buffer.buffer(0);
   private static final byte[] USAGE = {'"', 'u', 's', 'a', 'g', 'e', '"'};
 
@@ -39,6 +41,8 @@ public final class EventStream {
   private boolean hasData;
   private boolean isDropped; // the last complete event
   private boolean isLong; // its first bytes were passed on
+  private Buffer tail = NONE; // the last bytes that were passed, or more
+  private boolean isEnded; // an event that ends a stream was read
   private Buffer held = NONE;
   private @Nullable UsageReader reader; // of its data; null before the first byte
 
@@ -60,6 +64,9 @@ public final class EventStream {
   /** Receives the next bytes of the response and returns the bytes to send, possibly none. */
   public Buffer pass(Buffer piece) {
     passedAny |= piece.length() > 0;
+    if (hasEvents) {
+      tail = piece.length() < MAX_END_BYTES ? end(tail).copy().appendBuffer(piece) : piece;
+    }
     ByteBuf received = ((BufferInternal) piece).getByteBuf();
     if (hasEvents && isBoundary && !afterCr && mayPassUnread(received)) {
       countEvents(received);
@@ -220,8 +227,20 @@ public final class EventStream {
       return false;
     }
     usage = read.usage(usage);
+    isEnded |= read.endsStream();
     sawContent |= read.hasContent();
     return read.onlyReportsUsage();
+  }
+
+  /** Returns the last bytes, among them a short event that ends a stream. */
+  private static Buffer end(Buffer bytes) {
+    return bytes.slice(Math.max(0, bytes.length() - MAX_END_BYTES), bytes.length());
+  }
+
+  /** Returns whether the last event that was passed ends the stream. */
+  private boolean hasEnded() {
+    String end = end(tail).toString(StandardCharsets.ISO_8859_1).stripTrailing();
+    return isEnded || end.endsWith("[DONE]") || end.contains("message_stop");
   }
 
   /** Returns the bytes that are still held back at the regular end of the response. */
@@ -234,13 +253,13 @@ public final class EventStream {
 
   /**
    * Returns whether another event may follow the bytes that were returned so far. An incomplete
-   * event that is held back can then be discarded.
+   * event that is held back can then be discarded. None follows an event that ends the stream.
    */
   public boolean atBoundary() {
     if (!hasEvents) {
       return !passedAny;
     }
-    return mode == UsageMode.INJECT ? !isLong : isBoundary;
+    return (mode == UsageMode.INJECT ? !isLong : isBoundary) && !hasEnded();
   }
 
   /** Returns whether an event with generated content has passed. False with {@code OFF}. */

@@ -54,10 +54,12 @@ public record ModelAdmission(ModelCatalog catalog, @Nullable ApiKeys keys) {
   }
 
   /** Requires a body that Berth can read. */
-  public static void requirePlain(@Nullable String contentEncoding) {
-    if (contentEncoding != null && !contentEncoding.equalsIgnoreCase("identity")) {
-      String text = "content-encoding: " + contentEncoding + " (expected: none)";
-      throw new DialectProblem(415, "unsupported_encoding", text, null);
+  public static void requirePlain(List<String> contentEncodings) {
+    for (String each : contentEncodings) {
+      if (!each.equalsIgnoreCase("identity")) {
+        String text = "content-encoding: " + each + " (expected: none)";
+        throw new DialectProblem(415, "unsupported_encoding", text, null);
+      }
     }
   }
 
@@ -88,7 +90,7 @@ public record ModelAdmission(ModelCatalog catalog, @Nullable ApiKeys keys) {
 
   /** Returns the target of a request for a stored response, which names no model. */
   public ModelTarget ofStored(@Nullable ApiKey key) {
-    if (!catalog.findsStored(null)) {
+    if (!catalog.findsStored()) {
       throw new DialectProblem(400, "stored_elsewhere", "The path" + STORED_ELSEWHERE + ".", null);
     }
     List<ModelTarget> first =
@@ -100,7 +102,7 @@ public record ModelAdmission(ModelCatalog catalog, @Nullable ApiKeys keys) {
   }
 
   /** Requires that the parts of a request of {@code /v1/responses} are permitted. */
-  public void checkStored(DialectCall operation, ScannedBody body, ModelTarget target) {
+  public void checkStored(DialectCall operation, ScannedBody body) {
     if (operation != DialectCall.RESPONSES) {
       return;
     }
@@ -108,7 +110,7 @@ public record ModelAdmission(ModelCatalog catalog, @Nullable ApiKeys keys) {
       String text = "background: true (expected: false; the work would run without a slot)";
       throw new DialectProblem(400, "background_refused", text, "background");
     }
-    if ((body.stores() || body.continues()) && !catalog.findsStored(target)) {
+    if ((body.stores() || body.continues()) && !catalog.findsStored()) {
       String what = body.stores() ? "store" : "previous_response_id";
       throw new DialectProblem(400, "stored_elsewhere", what + STORED_ELSEWHERE + ".", what);
     }

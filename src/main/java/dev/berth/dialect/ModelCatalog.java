@@ -16,6 +16,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -99,21 +100,22 @@ public record ModelCatalog(
     return into;
   }
 
+  /** Returns the names of the models, without aliases. */
+  public Stream<String> names() {
+    return targets.values().stream().map(ModelTarget::name);
+  }
+
   /** Returns the target of a name or alias; null for an unknown one. */
   public @Nullable ModelTarget find(String model) {
     return targets.get(model);
   }
 
   /**
-   * Returns whether a request of a stored response reaches the upstream that has it. Without a
-   * target, such a request goes to the first deployment.
-   *
-   * @param target of the request's model; null for a request without a model
+   * Returns whether each request reaches the upstream that has the stored responses: all models
+   * have one origin in total, or all upstreams share one store.
    */
-  public boolean findsStored(@Nullable ModelTarget target) {
-    return shared
-        || (target != null || deployments.size() == 1)
-            && origins.get(target == null ? 0 : target.side()) == 1;
+  public boolean findsStored() {
+    return shared || origins.stream().mapToInt(each -> each).sum() == 1;
   }
 
   /**

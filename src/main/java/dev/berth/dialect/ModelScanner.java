@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
 public final class ModelScanner {
   private static final int MAX_NAME_LENGTH = 384; // bytes of a name that is read, with its escapes
   private static final int MAX_MODEL_LENGTH = 256; // characters
+  private static final int MAX_MEMBERS = 1_000; // of the body; each costs as much as many bytes
   private static final int MAX_ESCAPE_LENGTH = 6; // bytes of a character, as in \u0064
   private static final int MAX_LITERAL_LENGTH = 1_024; // bytes of a number
   private static final int MAX_OPTIONS_LENGTH = 4_096; // bytes of stream_options
@@ -77,7 +78,12 @@ public final class ModelScanner {
     usageEdit = new BodyEdit(at, at, "\"stream_options\":{\"include_usage\":true},");
     skipSpace();
     if (!take('}')) {
+      int members = 0;
       do {
+        if (++members > MAX_MEMBERS) {
+          throw new DialectProblem(
+              400, "invalid_json", "body: more than 1000 members (expected: fewer)", null);
+        }
         skipSpace();
         String name = readName();
         skipSpace();
@@ -109,6 +115,9 @@ public final class ModelScanner {
   private void readMember(String name) {
     if (READ_ONCE.contains(name) && !names.add(name)) {
       throw problem(name, "duplicate_parameter", "present twice", "one value");
+    }
+    if (name.equalsIgnoreCase("model") && !name.equals("model")) { // the same for some servers
+      throw problem("model", "invalid_parameter", "written as " + name, "lower case");
     }
     int start = at;
     skipValue();

@@ -35,6 +35,9 @@ final class UsageReader {
           DELTA,
           DELTA + ".tool_calls");
 
+  private static final Set<String> ENDS =
+      Set.of("response.completed", "response.incomplete", "response.failed");
+
   private final String[] paths = new String[MAX_DEPTH + 1]; // of the open objects and arrays
   private final boolean[] objects = new boolean[MAX_DEPTH + 1];
   private int depth; // number of open objects and arrays
@@ -55,6 +58,7 @@ final class UsageReader {
   private long output = UNKNOWN;
   private boolean hasNoChoices;
   private boolean hasContent;
+  private boolean endsStream;
 
   /** Receives the next bytes. */
   void accept(ByteBuffer bytes) {
@@ -126,6 +130,7 @@ final class UsageReader {
     if (value.equals(".type")) {
       String type = text.toString();
       hasContent |= type.endsWith(".delta") || type.equals("content_block_delta");
+      endsStream |= ENDS.contains(type);
     }
     boolean isText = value.startsWith(DELTA + ".") && !value.endsWith(".role");
     hasContent |= (isText || value.equals(".choices..text")) && text.length() > 0;
@@ -208,6 +213,11 @@ final class UsageReader {
   /** Returns whether the document reports usage beside an empty list of choices. */
   boolean onlyReportsUsage() {
     return hasNoChoices && (input >= 0 || output >= 0);
+  }
+
+  /** Returns whether the document is the last event of a stream of the Responses API. */
+  boolean endsStream() {
+    return endsStream;
   }
 
   boolean hasContent() {

@@ -135,7 +135,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     long length = declared == null ? -1 : lengthOf(declared);
     if (length == 0) {
       exchange.call(NO_BODY, exchange.loop.now());
-    } else if (length > exchange.loop.maxBodyBytes) {
+    } else if (length > maxBytes(exchange)) {
       declaredTooLarge(exchange, length, awaited);
     } else {
       BodyReader body = new BodyReader(exchange, length);
@@ -154,8 +154,13 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     }
   }
 
+  private static long maxBytes(HttpExchange exchange) {
+    int whole = exchange.gatheredBytes();
+    return whole > 0 ? whole : exchange.loop.maxBodyBytes;
+  }
+
   private static void declaredTooLarge(HttpExchange exchange, long length, boolean awaited) {
-    long max = exchange.loop.maxBodyBytes;
+    long max = maxBytes(exchange);
     if (exchange.connection.multiplexed || (!awaited && length - max <= MAX_DISCARDED_BYTES)) {
       exchange.connection.unread(exchange.http);
       exchange.answer.send(ErrorResponses.bodyTooLarge(max));
@@ -204,10 +209,10 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     }
     progressNanos = exchange.loop.coarseNow();
     received += piece.length();
-    if (received > exchange.loop.maxBodyBytes) {
+    if (received > maxBytes(exchange)) {
       state = BodyState.DROPPING;
       forget();
-      exchange.refuseBody(ErrorResponses.bodyTooLarge(exchange.loop.maxBodyBytes));
+      exchange.refuseBody(ErrorResponses.bodyTooLarge(maxBytes(exchange)));
     } else if (state == BodyState.GATHERING) {
       goOn(piece);
     } else if (state == BodyState.BEGINNING) {

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,6 +54,11 @@ final class BoundRoutes {
             });
     gone.removeAll(counts());
     meters.forget(gone);
+    meters.keepModels(
+        current.routes().values().stream()
+            .flatMap(route -> Stream.ofNullable(route.dialect()))
+            .flatMap(dialect -> dialect.rules().catalog().names())
+            .collect(toSet()));
     boundFrom = current;
   }
 

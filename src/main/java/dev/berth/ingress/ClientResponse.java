@@ -186,6 +186,7 @@ final class ClientResponse implements Completable<Void> {
       exchange.abort(failure.status());
     } else {
       HttpServerResponse out = exchange.http.response();
+      bytes = last.length() + (relay == null ? 0 : relay.unsentBytes()); // no longer in a window
       exchange.finish(out.getStatusCode(), out.end(last));
     }
   }

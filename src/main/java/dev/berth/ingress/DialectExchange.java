@@ -25,6 +25,7 @@ import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpVersion;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,8 +35,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class DialectExchange extends HttpExchange {
   private static final CharSequence MODEL = HttpHeaders.createOptimized(ModelHeader.HEADER);
+  /** Maximum size in bytes of a body, each of which is read whole. */
+  private static final long MAX_BODY_BYTES = 64 << 20;
+
+  /** Maximum size in bytes of a body that the event loop scans; in 1 ms at most. */
+  private static final int MAX_LOOP_BYTES = 1 << 18;
+
   private static final CharSequence API_KEY = HttpHeaders.createOptimized("x-api-key");
   private static final CharSequence VERSION = HttpHeaders.createOptimized("anthropic-version");
+
+  private static final String EVENTS = "text/event-stream";
 
   private final ResolvedRoute all;
   private final ModelCatalog catalog;
@@ -72,7 +81,7 @@ final class DialectExchange extends HttpExchange {
 
   @Override
   int gatheredBytes() {
-    return (int) Math.min(loop.maxBodyBytes, Integer.MAX_VALUE);
+    return (int) Math.min(MAX_BODY_BYTES, Math.min(loop.maxBodyBytes, loop.ingress.bodies.most / 2));
   }
 
   // --- request ---
@@ -84,7 +93,7 @@ final class DialectExchange extends HttpExchange {
       headers.remove(MODEL);
       authenticate(headers);
       DialectCall known = ModelAdmission.operation(operation, http.method().name(), path);
-      ModelAdmission.requirePlain(headers.get(HttpHeaders.CONTENT_ENCODING));
+      ModelAdmission.requirePlain(headers.getAll(HttpHeaders.CONTENT_ENCODING));
       switch (known) {
         case MODELS -> sendJson(catalog.list(dialect, key));
         case MODEL -> sendJson(catalog.one(dialect, rules.ofPath(path, key)));
@@ -114,7 +123,13 @@ final class DialectExchange extends HttpExchange {
   }
 
   private void refuse(DialectProblem problem) {
+    if (isOver()) {
+      return; // the client left while its body was scanned
+    }
     param = problem.param();
+    if (operation != null && problem.response().status() == 405) {
+      http.response().putHeader("allow", operation.allow());
+    }
     answer.send(problem.response());
   }
 
@@ -124,21 +139,32 @@ final class DialectExchange extends HttpExchange {
     if (isOver() || !known.readsModel()) {
       super.call(body, nowNanos);
     } else if (body instanceof Request.Body.Whole whole) {
-      try {
-        super.call(new Request.Body.Whole(selectBy(known, whole.bytes())), nowNanos);
-      } catch (DialectProblem problem) {
-        refuse(problem);
+      Buffer bytes = whole.bytes();
+      if (bytes.length() <= MAX_LOOP_BYTES) {
+        call(() -> ModelScanner.scan(bytes), bytes, nowNanos);
+      } else {
+        loop.scan(() -> ModelScanner.scan(bytes))
+            .onSuccess(scanned -> call(() -> scanned, bytes, loop.now()))
+            .onFailure(problem -> refuse((DialectProblem) problem));
       }
     } else {
       refuseBody(ErrorResponses.TOO_MANY_REQUESTS); // no memory for the whole body
     }
   }
 
+  private void call(Supplier<ScannedBody> scan, Buffer body, long nowNanos) {
+    try {
+      super.call(new Request.Body.Whole(selectBy(scan.get(), body)), nowNanos);
+    } catch (DialectProblem problem) {
+      refuse(problem);
+    }
+  }
+
   /** Selects the deployment of the model, and returns the body to send there. */
-  private Buffer selectBy(DialectCall known, Buffer body) {
-    ScannedBody scanned = ModelScanner.scan(body);
+  private Buffer selectBy(ScannedBody scanned, Buffer body) {
+    DialectCall known = Objects.requireNonNull(operation);
     ModelTarget target = rules.target(scanned.model(), key);
-    rules.checkStored(known, scanned, target);
+    rules.checkStored(known, scanned);
     model = target.name();
     select(target);
     Buffer sent = body;
@@ -169,7 +195,7 @@ final class DialectExchange extends HttpExchange {
           router.deployment(), router.unranked(loop.router), "model " + target.requested());
     }
     if (access != null) {
-      access.model(model, keyId());
+      access.model(route.access(), model, keyId());
     }
   }
 
@@ -189,7 +215,7 @@ final class DialectExchange extends HttpExchange {
     if (type == null || response.headers().get("content-encoding") != null) {
       return response;
     }
-    streams = type.startsWith("text/event-stream");
+    streams = type.regionMatches(true, 0, EVENTS, 0, EVENTS.length());
     EventStream filter = streams ? EventStream.ofEvents(mode) : EventStream.ofDocument(mode);
     passing = filter;
     if (!(response.body() instanceof Response.Body.Whole whole)

@@ -229,6 +229,8 @@ final class IngressLoop extends ServingLoop {
       return;
     } else if (route == null) {
       exchange.answer.send(ErrorResponses.notFound(exchange.http.path()));
+    } else if (route.to().dialect() != null) { // which reads requests from their heads on
+      exchange.answer.send(ErrorResponses.LEADS_NOWHERE);
     } else {
       exchange.lead(route, split(route, exchange.http));
       exchange.startIfRoom();

@@ -4,6 +4,7 @@ import dev.berth.config.Backpressure;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.keys.Settings;
 import dev.berth.routing.DeploymentRouter;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,9 +42,9 @@ public record IngressRoute(
     return new IngressRoute("", null, Backpressure.DEFAULTS, null, null, parkNanos, null);
   }
 
-  /** Returns the name of the deployment; empty without a target. */
+  /** Returns the name of the deployment; empty without a target, or with a dialect. */
   String deploymentName() {
-    return router == null ? "" : router.deployment().name();
+    return router == null || dialect != null ? "" : router.deployment().name();
   }
 
   /** Creates a route to several deployments. */
@@ -56,7 +57,8 @@ public record IngressRoute(
   /** Creates a route to the deployments of the models of an LLM API. */
   public static IngressRoute to(String application, DialectRoute dialect) {
     IngressRoute first = dialect.sides().get(0);
-    return new IngressRoute(
-        application, first.router, first.backpressure, first.accessLog, null, 0, dialect);
+    LogEncoding log =
+        dialect.sides().stream().map(IngressRoute::accessLog).filter(Objects::nonNull).findFirst().orElse(null);
+    return new IngressRoute(application, first.router, first.backpressure, log, null, 0, dialect);
   }
 }

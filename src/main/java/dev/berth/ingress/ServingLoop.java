@@ -10,12 +10,14 @@ import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.protocol.port.TickTimer;
 import dev.berth.routing.RouterLoop;
 import io.vertx.core.Context;
+import io.vertx.core.Future;
 import io.vertx.core.http.HttpServerRequest;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.LongConsumer;
+import java.util.concurrent.Callable;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
@@ -141,6 +143,11 @@ abstract class ServingLoop {
   /** Runs a task on this loop after the current one. Thread-safe. */
   void later(Runnable task) {
     context.runOnContext(run -> task.run());
+  }
+
+  /** Runs work that would block this loop, and completes on this loop. */
+  <T> Future<T> scan(Callable<T> work) {
+    return context.executeBlocking(work, false);
   }
 
   void after(long millis, Runnable task) {

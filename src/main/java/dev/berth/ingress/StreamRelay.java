@@ -123,6 +123,11 @@ final class StreamRelay implements Handler<Buffer> {
     return unsentBytes > 0;
   }
 
+  /** Returns the bytes that the client's socket has not taken. */
+  int unsentBytes() {
+    return unsentBytes;
+  }
+
   /** Returns the time of the last progress, at the resolution of the sweep. */
   long progressNanos() {
     return progressNanos;

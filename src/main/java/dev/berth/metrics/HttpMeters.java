@@ -60,6 +60,11 @@ public final class HttpMeters {
         new GenAiLabels(model, operation, apiKey), made -> new GenAiMeters());
   }
 
+  /** Removes the meters of other models. */
+  public void keepModels(Set<String> names) {
+    models.keySet().removeIf(each -> !names.contains(each.model()));
+  }
+
   /** Removes the meters of removed routes, sides and shadows. */
   public void forget(Set<?> gone) {
     routes.values().removeAll(gone);

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * client's secret reaches the log.
  */
 public final class AccessEntry {
-  final AccessRoute route;
+  AccessRoute route;
   final long arrivedMillis; // since the epoch
   final String method;
   final String path;
@@ -21,6 +21,7 @@ public final class AccessEntry {
   private long calledNanos;
   private long routedNanos;
   private boolean called;
+  private boolean logged = true;
 
   // Set at the end of the request.
   String replica = "";
@@ -104,8 +105,14 @@ public final class AccessEntry {
     replica = replicaId;
   }
 
-  /** Records the model of a request to an LLM API, and the id of the client's key. */
-  public void model(String name, String keyId) {
+  /**
+   * Records the model of a request to an LLM API, and the id of the client's key.
+   *
+   * @param selected settings of the model's deployment; null if its requests are not logged
+   */
+  public void model(@Nullable AccessRoute selected, String name, String keyId) {
+    route = selected == null ? route : selected;
+    logged = selected != null;
     model = name;
     apiKey = keyId;
   }
@@ -136,6 +143,8 @@ public final class AccessEntry {
     if (routed) {
       handlerNanos = now - routedNanos;
     }
-    route.log().offer(this);
+    if (logged) {
+      route.log().offer(this);
+    }
   }
 }
