@@ -29,6 +29,7 @@ final class ResponseParser {
   /** Limit in bytes of the line before a chunk. */
   static final int MAX_CHUNK_LINE_BYTES = 1024;
 
+  private static final String EVENT_STREAM = "text/event-stream";
   private static final int MAX_LENGTH_DIGITS = 18; // of a decimal number in a long
   private static final int MAX_SIZE_DIGITS = 15; // of a hexadecimal one
   private static final long NO_LENGTH = -1;
@@ -76,6 +77,7 @@ final class ResponseParser {
   private @Nullable Headers trailers; // of this read
   private boolean reusable;
   private int keepAliveSeconds;
+  private boolean eventStream;
 
   ResponseParser(ResponseSink sink) {
     this.sink = sink;
@@ -102,6 +104,11 @@ final class ResponseParser {
   /** Returns the time that the server promises to wait for another request; the maximum if none. */
   int keepAliveSeconds() {
     return keepAliveSeconds;
+  }
+
+  /** Returns whether the response is a stream of server-sent events. */
+  boolean isEventStream() {
+    return eventStream;
   }
 
   /**
@@ -234,6 +241,7 @@ final class ResponseParser {
     minorZero = line[7] == '0';
     reusable = !minorZero;
     keepAliveSeconds = Integer.MAX_VALUE;
+    eventStream = false;
     chunked = false;
     length = NO_LENGTH;
     pairCount = 0;
@@ -291,6 +299,11 @@ final class ResponseParser {
           reusable &= !MessageFields.isListed(value, "close");
         } else if (name.equalsIgnoreCase("keep-alive")) {
           keepAliveSeconds = MessageFields.timeoutSeconds(value);
+        }
+      }
+      case 12 -> {
+        if (name.equalsIgnoreCase("content-type")) {
+          eventStream = value.regionMatches(true, 0, EVENT_STREAM, 0, EVENT_STREAM.length());
         }
       }
       case 14 -> {

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   OPENING --connected, TLS established--> BUSY --response ended, reusable--> IDLE --send--> BUSY
+ *   BUSY --event stream ended, reusable--> RESTING --0.1 s--> IDLE
  *   BUSY --response ended, not reusable--> closed
  *   BUSY --cancel--> output shut --closed by the peer, or grace time over--> closed
  *   IDLE --1.5 s, the server's Keep-Alive - 1 s, or bytes--> closed
@@ -25,6 +26,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class UpstreamConnection extends ClientConnection
     implements ExchangeCarrier, ResponseParser.ResponseSink {
+  /**
+   * Time after an event stream without an exchange. Some servers close the connection at once,
+   * although they announce Keep-Alive (llama.cpp); the close could meet the next request.
+   */
+  private static final long REST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
   private final ResponseParser parser = new ResponseParser(this);
   private final Handler<UpstreamExchange> ending = this::endExchange;
   private @Nullable UpstreamExchange exchange;
@@ -34,6 +41,7 @@ final class UpstreamConnection extends ClientConnection
   private int unwritten; // writes that the socket has not accepted
   private long sinceNanos; // last progress
   private long idleNanos; // maximum time in IDLE
+  private boolean resting;
 
   UpstreamConnection(
       UpstreamClient client, ContextInternal loop, UpstreamTarget target, boolean probe) {
@@ -225,7 +233,12 @@ final class UpstreamConnection extends ClientConnection
         && !ended.isCancelled()) {
       idleNanos = Math.min(IDLE_NANOS, TimeUnit.SECONDS.toNanos(keptSeconds));
       read(true);
-      client.onRoom(this);
+      resting = parser.isEventStream();
+      if (resting) {
+        touch();
+      } else {
+        client.onRoom(this);
+      }
     } else {
       close();
     }
@@ -341,14 +354,17 @@ final class UpstreamConnection extends ClientConnection
   long deadline() {
     UpstreamExchange current = exchange;
     return current == null
-        ? sinceNanos + idleNanos
+        ? sinceNanos + (resting ? REST_NANOS : idleNanos)
         : current.deadline(target.timeouts(), sinceNanos);
   }
 
   @Override
   void onDeadline() {
     UpstreamExchange current = exchange;
-    if (current == null) {
+    if (resting) {
+      resting = false;
+      client.onRoom(this);
+    } else if (current == null) {
       close();
     } else if (!current.onUnusable(current.timeoutReason())) {
       fail(current.timeoutReason());

@@ -119,6 +119,29 @@ class UpstreamClientIT {
   }
 
   @Test
+  void connectionRestsAfterAnEventStream() throws Exception {
+    RecordedExchange stream = rig.get("/");
+    RemotePeer first = rig.accept();
+    first.readHead();
+    String type = "Content-Type: text/event-stream; charset=utf-8\r\n";
+    first.send(HEAD + type + "transfer-encoding: chunked\r\n\r\n1\r\n:\r\n0\r\n\r\n");
+    stream.expect("head 200", "piece :", "end");
+    RemotePeer second = rig.roundTrip(null); // a new connection: the first may close
+    RemotePeer reused = second;
+    while (reused == second) {
+      RecordedExchange next = rig.get("/");
+      boolean rested = false;
+      while (!rested && second.socket.getInputStream().available() == 0) {
+        rested = first.socket.getInputStream().available() > 0;
+      }
+      reused = rested ? first : second;
+      reused.readHead();
+      reused.send(OK);
+      next.expect("head 200", "piece ok", "end");
+    }
+  }
+
+  @Test
   void shortBodyFailsItsExchange() throws Exception {
     RecordedExchange sized = rig.send("PUT", "/", 4, null);
     RemotePeer peer = rig.accept();
