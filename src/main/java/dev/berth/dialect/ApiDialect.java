@@ -75,7 +75,9 @@ public enum ApiDialect {
   }
 
   private static String words(HttpErrorResponse failure) {
-    return (failure.message() + " " + failure.detail()).strip();
+    String message = failure.message();
+    String end = message.isEmpty() || message.endsWith(".") ? " " : ". ";
+    return failure.detail().isEmpty() ? message : (message + end + failure.detail()).strip();
   }
 
   private JsonObject error(HttpErrorResponse failure, @Nullable String param, String requestId) {

@@ -63,10 +63,15 @@ public final class EventStream {
 
   /** Receives the next bytes of the response and returns the bytes to send, possibly none. */
   public Buffer pass(Buffer piece) {
-    passedAny |= piece.length() > 0;
+    Buffer passed = read(piece);
     if (hasEvents) {
-      tail = piece.length() < MAX_END_BYTES ? end(tail).copy().appendBuffer(piece) : piece;
+      tail = passed.length() < MAX_END_BYTES ? end(tail).copy().appendBuffer(passed) : passed;
     }
+    return passed;
+  }
+
+  private Buffer read(Buffer piece) {
+    passedAny |= piece.length() > 0;
     ByteBuf received = ((BufferInternal) piece).getByteBuf();
     if (hasEvents && isBoundary && !afterCr && mayPassUnread(received)) {
       countEvents(received);

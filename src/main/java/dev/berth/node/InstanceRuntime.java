@@ -142,7 +142,7 @@ final class InstanceRuntime {
             this::leadsTo,
             new EndpointRegistry(
                 on.config.get(InstanceOptions.ENDPOINTS),
-                id -> deployments.isWanted(id),
+                this::mayServeEndpoint,
                 endpoint -> leadsTo("", TrafficPolicy.of(endpoint, "", null))));
     actions =
         ControllerActionExecutor.ofInstance(
@@ -178,6 +178,16 @@ final class InstanceRuntime {
 
   private static MeterRegistration all(MeterRegistration... registrations) {
     return () -> List.of(registrations).forEach(MeterRegistration::close);
+  }
+
+  /** Returns whether an endpoint may lead to a deployment. One of an LLM API has keys to check. */
+  private boolean mayServeEndpoint(DeploymentId id) {
+    return deployments.isWanted(id)
+        && !Boolean.TRUE.equals(
+            deployments
+                .settings(id)
+                .get(DeploymentConfig.USER_CONFIG)
+                .get(UpstreamOptions.IS_OPENAI));
   }
 
   private IngressRoute leadsTo(DeploymentId ingress, @Nullable Settings traffic) {

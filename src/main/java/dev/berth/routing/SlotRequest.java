@@ -570,7 +570,9 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     if (callOver) {
       end(timeout(), true);
     } else if (waiter != null) {
-      end(router.backPressure("queue_timeout_s reached while waiting for a slot"), false);
+      boolean closed = !router.replicas.anyFor(null, true); // upstreams that do not answer
+      String waited = "queue_timeout_s reached while waiting for ";
+      end(router.backPressure(waited + (closed ? "an open replica" : "a slot")), false);
     } else if (replica != null) {
       unanswered(replica);
     }

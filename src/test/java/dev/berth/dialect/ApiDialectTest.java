@@ -60,7 +60,7 @@ class ApiDialectTest {
             .getJsonObject("error");
 
     assertThat(error.getString("message"))
-        .isEqualTo("model: \"x\" is unknown The request did not run.");
+        .isEqualTo("model: \"x\" is unknown. The request did not run.");
     assertThat(error.getString("param")).isEqualTo("model");
     assertThat(error.getString("code")).isEqualTo("model_not_found");
     assertThat(error.getString("type")).isEqualTo("invalid_request_error");

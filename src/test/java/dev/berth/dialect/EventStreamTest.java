@@ -164,7 +164,25 @@ class EventStreamTest {
     assertThat(stream.atBoundary()).isFalse();
     assertThat(pass(stream, "z\n")).isEqualTo("z\n");
     assertThat(pass(stream, "\n" + USAGE + DONE)).isEqualTo("\n" + DONE);
-    assertThat(stream.atBoundary()).isTrue();
+    assertThat(stream.atBoundary()).isFalse(); // no event follows the last one
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "data: [DONE]\n\n",
+        "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+        "data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":1}}}\n\n"
+      })
+  void noEventFollowsTheLastOne(String last) {
+    for (int split = 0; split < last.length(); split++) {
+      EventStream stream = EventStream.ofEvents(UsageMode.READ);
+      pass(stream, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n");
+      assertThat(stream.atBoundary()).isTrue();
+      pass(stream, last.substring(0, split));
+      pass(stream, last.substring(split));
+      assertThat(stream.atBoundary()).as("split at %d", split).isFalse();
+    }
   }
 
   @Test
