@@ -155,8 +155,7 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
   }
 
   private static long maxBytes(HttpExchange exchange) {
-    int whole = exchange.gatheredBytes();
-    return whole > 0 ? whole : exchange.loop.maxBodyBytes;
+    return exchange.gatheredBytes() > 0 ? exchange.gatheredBytes() : exchange.loop.maxBodyBytes;
   }
 
   private static void declaredTooLarge(HttpExchange exchange, long length, boolean awaited) {
@@ -186,9 +185,8 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
    * gathered.
    */
   private static int gathered(HttpExchange exchange, long length) {
-    int all = exchange.gatheredBytes();
-    if (all > 0) {
-      return length > all ? 0 : all;
+    if (exchange.gatheredBytes() > 0) {
+      return exchange.gatheredBytes();
     }
     DeploymentRouter to = exchange.route.router();
     if (to == null || ReservationHeader.of(exchange.http.headers()) != null) {
@@ -305,17 +303,16 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
   }
 
   private Buffer whole() {
-    if (exchange.gatheredBytes() > 0 && held != null) {
-      Buffer parts = held.join(first);
-      first = EMPTY;
-      held = null;
-      return parts;
-    }
-    Buffer all =
-        held == null ? first : held.moveTo(Buffer.buffer((int) received).appendBuffer(first));
+    InboundChunkQueue more = held;
+    Buffer start = first;
     first = EMPTY;
     held = null;
-    return all;
+    if (more == null) {
+      return start;
+    }
+    return exchange.gatheredBytes() > 0
+        ? more.join(start)
+        : more.moveTo(Buffer.buffer((int) received).appendBuffer(start));
   }
 
   /** Releases gathered bytes that are no longer buffered. */

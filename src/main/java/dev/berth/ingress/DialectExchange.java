@@ -35,7 +35,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class DialectExchange extends HttpExchange {
   private static final CharSequence MODEL = HttpHeaders.createOptimized(ModelHeader.HEADER);
-  /** Maximum size in bytes of a body, each of which is read whole. */
+
+  /** Maximum size of a body in bytes. */
   private static final long MAX_BODY_BYTES = 64 << 20;
 
   /** Maximum size in bytes of a body that the event loop scans; in 1 ms at most. */
@@ -81,7 +82,8 @@ final class DialectExchange extends HttpExchange {
 
   @Override
   int gatheredBytes() {
-    return (int) Math.min(MAX_BODY_BYTES, Math.min(loop.maxBodyBytes, loop.ingress.bodies.most / 2));
+    return (int)
+        Math.min(MAX_BODY_BYTES, Math.min(loop.maxBodyBytes, loop.ingress.bodies.most / 2));
   }
 
   // --- request ---
