@@ -10,6 +10,7 @@ import dev.berth.node.TestNode;
 import dev.berth.upstream.UpstreamRig.ClientSocket;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClientAgent;
 import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpVersion;
@@ -212,14 +213,15 @@ class DialectStreamsIT {
   void requestOverHttp2IsRewritten() throws Exception {
     start("usage: inject, ");
     Vertx vertx = Vertx.vertx();
+    HttpClientAgent client = // a client without a reference is closed
+        vertx.createHttpClient(
+            new HttpClientOptions()
+                .setProtocolVersion(HttpVersion.HTTP_2)
+                .setHttp2ClearTextUpgrade(false));
     try {
       Buffer body =
           TestNode.await(
-              vertx
-                  .createHttpClient(
-                      new HttpClientOptions()
-                          .setProtocolVersion(HttpVersion.HTTP_2)
-                          .setHttp2ClearTextUpgrade(false))
+              client
                   .request(
                       HttpMethod.POST, rig.node.port(), "127.0.0.1", "/models/v1/chat/completions")
                   .compose(request -> request.send(Buffer.buffer(STREAM)))
@@ -227,6 +229,7 @@ class DialectStreamsIT {
       assertThat(body.toString()).endsWith("data: [DONE]\n\n").doesNotContain("usage");
       assertThat(one.received().remove().body()).contains("\"model\":\"small\"");
     } finally {
+      TestNode.await(client.close());
       TestNode.await(vertx.close());
     }
   }
