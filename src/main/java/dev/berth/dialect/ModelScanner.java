@@ -3,14 +3,9 @@ package dev.berth.dialect;
 import io.netty.buffer.ByteBuf;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.buffer.BufferInternal;
-import io.vertx.core.json.DecodeException;
-import io.vertx.core.json.Json;
 import io.vertx.core.json.JsonObject;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.Set;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,19 +16,11 @@ import org.jspecify.annotations.Nullable;
  * strings; the upstream reports errors there. The model may occur only once, since parsers differ
  * in their choice between two.
  */
-public final class ModelScanner {
-  private static final int MAX_NAME_LENGTH = 384; // bytes of a name that is read, with its escapes
+public final class ModelScanner extends JsonWalker {
   private static final int MAX_MODEL_LENGTH = 256; // characters
   private static final int MAX_ESCAPE_LENGTH = 6; // bytes of a character, as in \u0064
-  private static final int MAX_LITERAL_LENGTH = 1_024; // bytes of a number
   private static final int MAX_OPTIONS_LENGTH = 4_096; // bytes of stream_options
   private static final Set<String> READ_ONCE = Set.of("model", "stream", "stream_options");
-  private static final Pattern LITERAL =
-      Pattern.compile("-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null");
-
-  private final ByteBuf bytes;
-  private final int end;
-  private int at;
 
   private final Set<String> names = new HashSet<>();
   private String model = "";
@@ -46,8 +33,7 @@ public final class ModelScanner {
   private @Nullable BodyEdit usageEdit;
 
   private ModelScanner(ByteBuf bytes) {
-    this.bytes = bytes;
-    this.end = bytes.readableBytes();
+    super(bytes);
   }
 
   /**
@@ -67,23 +53,8 @@ public final class ModelScanner {
     skipSpace();
     expect('{');
     usageEdit = new BodyEdit(at, at, "\"stream_options\":{\"include_usage\":true},");
-    skipSpace();
-    if (!take('}')) {
-      do {
-        skipSpace();
-        String name = readName();
-        skipSpace();
-        expect(':');
-        skipSpace();
-        readMember(name);
-        skipSpace();
-      } while (take(','));
-      expect('}');
-    }
-    skipSpace();
-    if (at < end) {
-      throw broken(at);
-    }
+    readMembers(this::readMember);
+    requireEnd();
     if (model.isEmpty()) {
       throw problem("model", "missing_required_parameter", "missing", "the name of a model");
     }
@@ -146,113 +117,6 @@ public final class ModelScanner {
     return usage == null || usage.equals(false)
         ? new BodyEdit(start, at, options.put("include_usage", true).encode())
         : null;
-  }
-
-  /** Reads the name of a member; the empty name for one that is too long to be of interest. */
-  private String readName() {
-    int start = at;
-    expect('"');
-    at = closingQuote(at) + 1;
-    return at - start > MAX_NAME_LENGTH ? "" : (String) decode(start);
-  }
-
-  /** Decodes the value that ends at the position. Strict in UTF-8, unlike {@code toString}. */
-  private @Nullable Object decode(int start) {
-    try {
-      return Json.decodeValue(
-          StandardCharsets.UTF_8
-              .newDecoder()
-              .decode(bytes.nioBuffer(start, at - start))
-              .toString());
-    } catch (CharacterCodingException | DecodeException e) {
-      throw broken(start);
-    }
-  }
-
-  /** Returns whether the value that ends at the position is a literal. */
-  private boolean is(int start, String literal) {
-    return at - start == literal.length()
-        && bytes.toString(start, at - start, StandardCharsets.US_ASCII).equals(literal);
-  }
-
-  private void skipValue() {
-    switch (at < end ? bytes.getByte(at) : 0) {
-      case '"' -> at = closingQuote(at + 1) + 1;
-      case '{', '[' -> skipNested();
-      default -> skipLiteral();
-    }
-  }
-
-  private void skipNested() {
-    int depth = 0;
-    do {
-      if (at == end) {
-        throw broken(at);
-      }
-      switch (bytes.getByte(at++)) {
-        case '"' -> at = closingQuote(at) + 1;
-        case '{', '[' -> depth++;
-        case '}', ']' -> depth--;
-        default -> {}
-      }
-    } while (depth > 0);
-  }
-
-  private void skipLiteral() {
-    int start = at;
-    int limit = Math.min(end, start + MAX_LITERAL_LENGTH);
-    while (at < limit && " \t\r\n,}".indexOf(bytes.getByte(at)) < 0) {
-      at++;
-    }
-    String literal = bytes.toString(start, at - start, StandardCharsets.ISO_8859_1);
-    if (!LITERAL.matcher(literal).matches()) {
-      throw broken(start);
-    }
-  }
-
-  /** Returns the index of the quote that ends a string: behind an even number of backslashes. */
-  private int closingQuote(int from) {
-    int start = from;
-    while (true) {
-      int quote = bytes.indexOf(start, end, (byte) '"');
-      if (quote < 0) {
-        throw broken(end);
-      }
-      int escape = quote;
-      while (escape > start && bytes.getByte(escape - 1) == '\\') {
-        escape--;
-      }
-      if ((quote - escape) % 2 == 0) {
-        return quote;
-      }
-      start = quote + 1;
-    }
-  }
-
-  private void skipSpace() {
-    while (at < end && " \t\r\n".indexOf(bytes.getByte(at)) >= 0) {
-      at++;
-    }
-  }
-
-  private boolean take(char expected) {
-    boolean found = at < end && bytes.getByte(at) == expected;
-    at += found ? 1 : 0;
-    return found;
-  }
-
-  private void expect(char expected) {
-    if (!take(expected)) {
-      throw broken(at);
-    }
-  }
-
-  private static DialectProblem broken(int index) {
-    return new DialectProblem(
-        400,
-        "invalid_json",
-        "body: broken JSON at byte " + index + " (expected: one JSON object)",
-        null);
   }
 
   private static DialectProblem problem(String name, String code, String found, String expected) {

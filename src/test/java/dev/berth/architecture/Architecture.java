@@ -48,13 +48,13 @@ final class Architecture {
           config: api net
           dialect: api protocol config
           metrics: api protocol config view
-          ingress: api net stream protocol config metrics routing
+          ingress: api net stream protocol config metrics routing dialect
           routing: api stream protocol view config metrics
           replica: api stream protocol view config metrics
           controller: api protocol view config metrics
           code: api protocol config replica controller
           desired: api net protocol view config controller code
-          upstream: api net protocol config
+          upstream: api net protocol config dialect
           cluster: api net stream protocol view config metrics admin code desired
           admin: api net protocol view config metrics
           node: api net stream protocol view config metrics ingress routing replica controller code \
