@@ -9,7 +9,6 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.DeploymentConfig;
-import dev.berth.config.ImportPath;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.SecretArguments;
 import dev.berth.config.UpstreamOptions;
@@ -66,7 +65,7 @@ record ApplicationCode(
    */
   static ApplicationCode find(ApplicationConfig config) {
     List<ConfigProblem> problems = new ArrayList<>();
-    boolean builtIn = config.get(IMPORT_PATH).equals(ImportPath.PROXY);
+    boolean builtIn = config.get(IMPORT_PATH).isBuiltIn();
     if (builtIn) {
       requireSecrets(config, problems);
     }

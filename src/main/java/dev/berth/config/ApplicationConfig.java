@@ -32,8 +32,6 @@ public record ApplicationConfig(
   /** Name of an application whose entry has no name. */
   static final String DEFAULT_NAME = "default";
 
-  private static final String WITH_PROXY = "with import_path " + ImportPath.PROXY;
-
   private static final Keys KEYS = new Keys(ChangeReach.CONTROLLER);
   private static final Keys LIVE = KEYS.reaching(ChangeReach.REPLICA_LIVE);
   private static final Keys RECREATE = KEYS.reaching(ChangeReach.REPLICA_RECREATE);
@@ -51,7 +49,8 @@ public record ApplicationConfig(
           .required("import_path", ImportPath.TYPE)
           .means(
               "Static method that builds the application. berth:proxy is built in: its deployments"
-                  + " are those of deployments, and the first one serves the route.");
+                  + " are those of deployments, and the first one serves the route. berth:mcp is the"
+                  + " same for servers of the Model Context Protocol, with one deployment.");
 
   private static final Keys ENV = new Keys(ChangeReach.REPLICA_RECREATE);
 
@@ -131,17 +130,19 @@ public record ApplicationConfig(
     values.marks().tree(); // reports an entry that cannot be stored as JSON
   }
 
-  /** Requires that upstreams and {@link ImportPath#PROXY} stand together, without code. */
+  /** Requires that upstreams and a built-in application stand together, without code. */
   private static void checkUpstreams(Settings values) {
     ImportPath path = values.find(IMPORT_PATH);
-    boolean proxy = ImportPath.PROXY.equals(path);
+    boolean proxy = path != null && path.isBuiltIn();
     List<Settings> deployments = values.all(DEPLOYMENTS);
     if (proxy) {
-      checkNoCode(values);
+      checkNoCode(values, "with import_path " + path);
       if (deployments.isEmpty()) {
-        values.problem(DEPLOYMENTS, "none, " + WITH_PROXY, "one with berth.upstreams");
+        String none = "none, with import_path " + path;
+        values.problem(DEPLOYMENTS, none, "one with berth.upstreams");
       }
     }
+    McpOptions.check(values, ImportPath.MCP.equals(path));
     Map<String, Settings> named = new LinkedHashMap<>();
     for (Settings each : deployments) {
       Settings own = DeploymentConfig.own(each);
@@ -161,15 +162,15 @@ public record ApplicationConfig(
     UpstreamOptions.checkFallbacks(named);
   }
 
-  private static void checkNoCode(Settings values) {
+  private static void checkNoCode(Settings values, String which) {
     Settings environment = values.find(RUNTIME_ENV);
     List<Path> jars = environment == null ? null : environment.find(JARS);
     if (environment != null && jars != null && !jars.isEmpty()) {
-      environment.problem(JARS, WITH_PROXY, "leave it out");
+      environment.problem(JARS, which, "leave it out");
     }
     for (ConfigKey<?> key : List.of(ARGS, EXTERNAL_SCALER_ENABLED)) {
       if (values.gives(key)) {
-        values.problem(key, WITH_PROXY, "leave it out");
+        values.problem(key, which, "leave it out");
       }
     }
   }

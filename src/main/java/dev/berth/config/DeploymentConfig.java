@@ -191,6 +191,11 @@ public final class DeploymentConfig {
   public static final ConfigKey<Duration> FALLBACK_AFTER_MS =
       OWN_ROUTER.add(UpstreamOptions.FALLBACK_AFTER_MS);
 
+  public static final ConfigKey<Settings> MCP =
+      OWN.optional("mcp", McpOptions.SECTION)
+          .fallback(McpOptions::usual, "null")
+          .means("Rules of an application berth:mcp, which has them with their defaults too.");
+
   public static final ConfigKey<Settings> BERTH =
       KEYS.mapping("berth", OWN.section()).means("Keys without a name in Ray Serve.");
 
@@ -279,8 +284,8 @@ public final class DeploymentConfig {
 
   /**
    * Returns an upstream as the {@code user_config} of its replica. Adds the default of {@code
-   * orphan_s}, the deployment's {@code cancel_grace_s}, {@link UpstreamOptions#ROUTE_PREFIX} and
-   * {@link UpstreamOptions#IS_ONLY}.
+   * orphan_s}, the deployment's {@code cancel_grace_s}, {@link UpstreamOptions#ROUTE_PREFIX},
+   * {@link UpstreamOptions#IS_ONLY} and {@link #MCP}.
    *
    * @param key of the replica
    */
@@ -295,6 +300,10 @@ public final class DeploymentConfig {
             && deployment.get(FALLBACK).isEmpty()
             && UpstreamOptions.withoutPlace(key).equals(key);
     all.put(UpstreamOptions.IS_ONLY, only);
+    Settings mcp = deployment.find(MCP);
+    if (mcp != null) {
+      all.put(MCP.name(), mcp.toMap());
+    }
     String address = UpstreamOptions.address(key);
     if (address != null) {
       all.put(UpstreamOptions.ADDRESS, address);

@@ -17,6 +17,9 @@ public record ImportPath(String className, String method) {
   /** The built-in application whose replicas are upstreams. */
   public static final ImportPath PROXY = new ImportPath("berth", "proxy");
 
+  /** The built-in application whose replicas are upstreams that speak MCP. */
+  public static final ImportPath MCP = new ImportPath("berth", "mcp");
+
   /** Method name of a path that contains only a class. */
   private static final String BUILDER_METHOD = "build";
 
@@ -46,6 +49,11 @@ public record ImportPath(String className, String method) {
         Arrays.stream(className.split("\\.", -1)).allMatch(ImportPath::isIdentifier)
             && isIdentifier(method);
     return valid ? new ImportPath(className, method) : null;
+  }
+
+  /** Returns whether the application is built in: its replicas are upstreams. */
+  public boolean isBuiltIn() {
+    return equals(PROXY) || equals(MCP);
   }
 
   private static boolean isIdentifier(String text) {

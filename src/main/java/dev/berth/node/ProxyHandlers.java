@@ -8,6 +8,7 @@ import dev.berth.config.ClusterConfig;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
+import dev.berth.dialect.mcp.SessionIds;
 import dev.berth.node.loops.Identity;
 import dev.berth.protocol.port.UpstreamContext;
 import dev.berth.protocol.port.ViaEntry;
@@ -25,18 +26,35 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The handlers of the built-in application {@code berth:proxy}.
+ * The handlers of the built-in applications.
  *
  * @param config of the instance
  * @param incarnation random number of this start
  * @param lease lease of the shares in a cluster
  * @param members ports of the nodes of the cluster
+ * @param sessions ids of MCP sessions
  */
-record ProxyHandlers(ServeConfig config, long incarnation, OwnerLease lease, MemberPorts members)
+record ProxyHandlers(
+    ServeConfig config,
+    long incarnation,
+    OwnerLease lease,
+    MemberPorts members,
+    SessionIds sessions)
     implements BuiltInHandlers {
 
   ProxyHandlers(ServeConfig config, Identity identity) {
-    this(config, identity.incarnation(), new OwnerLease(identity.nanoClock()), new MemberPorts());
+    this(
+        config,
+        identity.incarnation(),
+        new OwnerLease(identity.nanoClock()),
+        new MemberPorts(),
+        new SessionIds(random(identity)));
+  }
+
+  private static byte[] random(Identity identity) {
+    byte[] key = new byte[32];
+    identity.chance().nextBytes(key);
+    return key;
   }
 
   @Override
@@ -62,6 +80,7 @@ record ProxyHandlers(ServeConfig config, long incarnation, OwnerLease lease, Mem
         () -> AddressPolicy.ofHost(ownPorts, members::byAddress),
         config.get(HttpOptions.ROOT_PATH),
         ViaEntry.of(incarnation).value(),
+        sessions,
         lease);
   }
 }
