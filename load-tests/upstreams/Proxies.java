@@ -67,6 +67,33 @@ final class Proxies {
     return servers.java(name, List.of("-jar", jar.toString(), "run", file.toString()));
   }
 
+  /** Berth with one upstream twice: relayed at {@code /plain}, and by its model at {@code /v1}. */
+  Server models(Servers servers, String name) throws IOException, InterruptedException {
+    String text =
+        """
+        http_options: {host: 127.0.0.1, port: 0}
+        berth: {event_loops: 1, admin: {host: 127.0.0.1, port: %d}}
+        applications:
+          - name: plain
+            route_prefix: /plain
+            import_path: berth:proxy
+            deployments: [{name: plain, berth: {upstreams: [%s]}}]
+          - name: llm
+            route_prefix: /
+            import_path: berth:openai
+            args: {models: [{name: small, deployment: llm, upstream_name: upstream/model-1}]}
+            deployments: [{name: llm, berth: {upstreams: [%s]}}]
+        """
+            .formatted(StartUp.freePort(), entry("plain"), entry("llm"));
+    Path file = Files.writeString(work.resolve("upstreams/" + name + ".yaml"), text);
+    return servers.java(name, List.of("-jar", jar.toString(), "run", file.toString()));
+  }
+
+  private String entry(String id) {
+    return "{url: 'http://127.0.0.1:%d', id: %s, max_ongoing_requests: %d}"
+        .formatted(upstreamPort, id, MAX_ONGOING);
+  }
+
   /** nginx as one process, with a pool of kept connections and without an access log. */
   Server nginx(Servers servers, String name) throws IOException, InterruptedException {
     int port = StartUp.freePort();

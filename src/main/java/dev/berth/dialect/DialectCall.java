@@ -1,28 +1,33 @@
 package dev.berth.dialect;
 
-import java.util.Set;
+import java.util.Arrays;
+import java.util.List;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** An operation of the APIs, named by the path behind the route prefix. */
 public enum DialectCall {
-  MODELS("GET"),
-  MODEL("GET"),
-  CHAT("POST"),
-  COMPLETIONS("POST"),
-  EMBEDDINGS("POST"),
-  RESPONSES("POST"),
-  STORED_RESPONSE("GET", "DELETE"),
-  MESSAGES("POST"),
-  COUNT_TOKENS("POST");
+  MODELS("/v1/models", "GET"),
+  MODEL("/v1/models/{model}", "GET"),
+  CHAT("/v1/chat/completions", "POST"),
+  COMPLETIONS("/v1/completions", "POST"),
+  EMBEDDINGS("/v1/embeddings", "POST"),
+  RESPONSES("/v1/responses", "POST"),
+  STORED_RESPONSE("/v1/responses/{id}", "GET", "DELETE"),
+  MESSAGES("/v1/messages", "POST"),
+  COUNT_TOKENS("/v1/messages/count_tokens", "POST");
 
   private static final String MODEL_PATH = "/v1/models/";
-  private static final String STORED_PATH = "/v1/responses/";
-  private static final int MAX_ID_LENGTH = 256; // characters
 
-  private final Set<String> methods;
+  /** Path of a stored response. The id has no character that could change the path. */
+  private static final Pattern STORED_PATH = Pattern.compile("/v1/responses/[A-Za-z0-9_-]{1,256}");
 
-  DialectCall(String... methods) {
-    this.methods = Set.of(methods);
+  private final String path;
+  private final List<String> methods;
+
+  DialectCall(String path, String... methods) {
+    this.path = path;
+    this.methods = List.of(methods);
   }
 
   /**
@@ -30,39 +35,16 @@ public enum DialectCall {
    * for every other path; the caller refuses it with 404.
    */
   public static @Nullable DialectCall of(String path) {
-    return switch (path) {
-      case "/v1/models" -> MODELS;
-      case "/v1/chat/completions" -> CHAT;
-      case "/v1/completions" -> COMPLETIONS;
-      case "/v1/embeddings" -> EMBEDDINGS;
-      case "/v1/responses" -> RESPONSES;
-      case "/v1/messages" -> MESSAGES;
-      case "/v1/messages/count_tokens" -> COUNT_TOKENS;
-      default -> ofItem(path);
-    };
-  }
-
-  private static @Nullable DialectCall ofItem(String path) {
+    if (STORED_PATH.matcher(path).matches()) {
+      return STORED_RESPONSE;
+    }
     if (path.startsWith(MODEL_PATH) && path.length() > MODEL_PATH.length()) {
       return MODEL;
     }
-    return path.startsWith(STORED_PATH) && isId(path.substring(STORED_PATH.length()))
-        ? STORED_RESPONSE
-        : null;
-  }
-
-  /** Returns whether an id has no character that could change the path at the upstream. */
-  private static boolean isId(String id) {
-    return !id.isEmpty()
-        && id.length() <= MAX_ID_LENGTH
-        && id.chars()
-            .allMatch(
-                c ->
-                    (c >= 'a' && c <= 'z')
-                        || (c >= 'A' && c <= 'Z')
-                        || (c >= '0' && c <= '9')
-                        || c == '_'
-                        || c == '-');
+    return Arrays.stream(values())
+        .filter(call -> call.path.equals(path) && call != STORED_RESPONSE)
+        .findFirst()
+        .orElse(null);
   }
 
   /** Returns the model in the path of a {@code MODEL} operation, still percent-encoded. */
@@ -77,7 +59,7 @@ public enum DialectCall {
 
   /** Returns the value of an {@code Allow} header. */
   public String allow() {
-    return String.join(", ", methods.stream().sorted().toList());
+    return String.join(", ", methods);
   }
 
   /** Returns the name of the operation in OpenTelemetry's conventions for generative AI. */
@@ -95,7 +77,7 @@ public enum DialectCall {
     return methods.contains("POST");
   }
 
-  /** Returns whether a stream reports its token usage only on request (`stream_options`). */
+  /** Returns whether a stream reports its token usage only on request, by stream_options. */
   public boolean hasStreamOptions() {
     return this == CHAT || this == COMPLETIONS;
   }

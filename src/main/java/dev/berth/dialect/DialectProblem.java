@@ -7,25 +7,21 @@ import org.jspecify.annotations.Nullable;
 public final class DialectProblem extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  private final int status;
-  private final String code;
-  private final String words;
+  private final transient HttpErrorResponse response;
   private final @Nullable String param;
 
   public DialectProblem(int status, String code, String message, @Nullable String param) {
     super(message, null, false, false);
-    this.status = status;
-    this.code = code;
-    this.words = message;
+    this.response = new HttpErrorResponse(status, code, message, "The request did not run.");
     this.param = param;
   }
 
   public HttpErrorResponse response() {
-    return new HttpErrorResponse(status, code, words, "The request did not run.");
+    return response;
   }
 
   public String code() {
-    return code;
+    return response.code();
   }
 
   /** Returns the parameter of the request that caused the refusal, if one did. */

@@ -1,12 +1,12 @@
 package dev.berth.dialect;
 
-import io.netty.buffer.ByteBuf;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.buffer.BufferInternal;
+import java.nio.ByteBuffer;
 
 /**
- * Reads the body of one response as it passes: the boundaries of its events, and its token usage.
- * The pieces may be cut anywhere.
+ * Reads the body of one response as it passes: the boundaries of its events, and its token usage. A
+ * piece may end anywhere.
  *
  * <p>A body of events passes as it is, except with {@link UsageMode#INJECT}. There, events are
  * passed on whole, and an event that only reports usage is dropped. At most {@value
@@ -56,43 +56,39 @@ public final class EventStream {
   /** Receives the next bytes of the response and returns the bytes to send, possibly none. */
   public Buffer pass(Buffer piece) {
     passedAny |= piece.length() > 0;
-    ByteBuf bytes = ((BufferInternal) piece).getByteBuf();
-    if (!hasEvents) {
-      passDocument(bytes);
-      return piece;
-    }
-    if (mode == UsageMode.INJECT) {
+    ByteBuffer bytes = ((BufferInternal) piece).getByteBuf().nioBuffer();
+    if (hasEvents && mode == UsageMode.INJECT) {
       return passWholeEvents(piece, bytes);
     }
-    bytes.forEachByte(
-        b -> {
-          acceptEnd(b);
-          return true;
-        });
+    if (hasEvents || mode != UsageMode.OFF) {
+      while (bytes.hasRemaining()) {
+        accept(bytes.get());
+      }
+    }
     return piece;
   }
 
-  private void passDocument(ByteBuf bytes) {
-    if (mode != UsageMode.OFF) {
-      bytes.forEachByte(
-          b -> {
-            reader.accept(b);
-            return true;
-          });
+  private void accept(byte b) {
+    if (hasEvents) {
+      acceptEnd(b);
+    } else {
+      reader.accept(b);
     }
   }
 
-  private Buffer passWholeEvents(Buffer piece, ByteBuf bytes) {
+  private Buffer passWholeEvents(Buffer piece, ByteBuffer bytes) {
     Buffer out = Buffer.buffer(held.length() + piece.length());
     int start = 0; // of the event
-    for (int index = 0; index < piece.length(); index++) {
-      if (acceptEnd(bytes.getByte(index))) {
+    while (bytes.hasRemaining()) {
+      if (acceptEnd(bytes.get())) {
+        int length = held.length() + bytes.position() - start;
+        isDropped &= !isLong && length <= MAX_HELD_BYTES; // for any pieces
         if (!isDropped) {
-          out.appendBuffer(held).appendBuffer(piece, start, index + 1 - start);
+          out.appendBuffer(held).appendBuffer(piece, start, bytes.position() - start);
         }
         held = Buffer.buffer();
         isLong = false;
-        start = index + 1;
+        start = bytes.position();
       }
     }
     held.appendBuffer(piece, start, piece.length() - start);
@@ -141,7 +137,7 @@ public final class EventStream {
     if (hasData) {
       hasData = false;
       events++;
-      isDropped = endDocument() && mode == UsageMode.INJECT && !isLong;
+      isDropped = endDocument();
     }
   }
 

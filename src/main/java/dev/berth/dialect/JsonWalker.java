@@ -1,8 +1,11 @@
 package dev.berth.dialect;
 
-import io.netty.buffer.ByteBuf;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.buffer.BufferInternal;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.Json;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.function.Consumer;
@@ -20,13 +23,15 @@ public abstract class JsonWalker {
   private static final Pattern LITERAL =
       Pattern.compile("-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null");
 
-  protected final ByteBuf bytes;
+  private static final long EACH_BYTE = 0x0101_0101_0101_0101L; // a factor that repeats a byte
+
+  private final ByteBuffer bytes;
   protected final int end;
   protected int at;
 
-  protected JsonWalker(ByteBuf bytes) {
-    this.bytes = bytes;
-    this.end = bytes.readableBytes();
+  protected JsonWalker(Buffer body) {
+    bytes = ((BufferInternal) body).getByteBuf().nioBuffer().order(ByteOrder.LITTLE_ENDIAN);
+    end = bytes.limit();
   }
 
   /**
@@ -58,6 +63,11 @@ public abstract class JsonWalker {
     }
   }
 
+  /** Returns whether the value at an index is a string. */
+  protected final boolean isText(int start) {
+    return peek(start) == '"';
+  }
+
   /** Reads the name of a member; the empty name for one that is too long to be of interest. */
   protected final String readName() {
     int start = at;
@@ -70,10 +80,7 @@ public abstract class JsonWalker {
   protected final @Nullable Object decode(int start) {
     try {
       return Json.decodeValue(
-          StandardCharsets.UTF_8
-              .newDecoder()
-              .decode(bytes.nioBuffer(start, at - start))
-              .toString());
+          StandardCharsets.UTF_8.newDecoder().decode(bytes.slice(start, at - start)).toString());
     } catch (CharacterCodingException | DecodeException e) {
       throw broken(start);
     }
@@ -81,12 +88,15 @@ public abstract class JsonWalker {
 
   /** Returns whether the value that ends at the position is a literal. */
   protected final boolean is(int start, String literal) {
-    return at - start == literal.length()
-        && bytes.toString(start, at - start, StandardCharsets.US_ASCII).equals(literal);
+    return at - start == literal.length() && text(start).equals(literal);
+  }
+
+  protected final String text(int start) {
+    return StandardCharsets.ISO_8859_1.decode(bytes.slice(start, at - start)).toString();
   }
 
   protected final void skipValue() {
-    switch (at < end ? bytes.getByte(at) : 0) {
+    switch (at < end ? peek(at) : 0) {
       case '"' -> at = closingQuote(at + 1) + 1;
       case '{', '[' -> skipNested();
       default -> skipLiteral();
@@ -96,14 +106,12 @@ public abstract class JsonWalker {
   private void skipNested() {
     int depth = 0;
     do {
-      if (at == end) {
-        throw broken(at);
-      }
-      switch (bytes.getByte(at++)) {
-        case '"' -> at = closingQuote(at) + 1;
-        case '{', '[' -> depth++;
-        case '}', ']' -> depth--;
-        default -> {}
+      at = next(at, true);
+      byte b = peek(at++);
+      if (b == '"') {
+        at = closingQuote(at) + 1;
+      } else {
+        depth += (b | ' ') == '{' ? 1 : -1; // or a square bracket
       }
     } while (depth > 0);
   }
@@ -111,11 +119,10 @@ public abstract class JsonWalker {
   private void skipLiteral() {
     int start = at;
     int limit = Math.min(end, start + MAX_LITERAL_LENGTH);
-    while (at < limit && " \t\r\n,}".indexOf(bytes.getByte(at)) < 0) {
+    while (at < limit && " \t\r\n,}".indexOf(peek(at)) < 0) {
       at++;
     }
-    String literal = bytes.toString(start, at - start, StandardCharsets.ISO_8859_1);
-    if (!LITERAL.matcher(literal).matches()) {
+    if (!LITERAL.matcher(text(start)).matches()) {
       throw broken(start);
     }
   }
@@ -124,12 +131,9 @@ public abstract class JsonWalker {
   private int closingQuote(int from) {
     int start = from;
     while (true) {
-      int quote = bytes.indexOf(start, end, (byte) '"');
-      if (quote < 0) {
-        throw broken(end);
-      }
+      int quote = next(start, false);
       int escape = quote;
-      while (escape > start && bytes.getByte(escape - 1) == '\\') {
+      while (escape > start && peek(escape - 1) == '\\') {
         escape--;
       }
       if ((quote - escape) % 2 == 0) {
@@ -139,14 +143,46 @@ public abstract class JsonWalker {
     }
   }
 
+  /** Returns the index of the next quote or, with {@code brackets}, of a bracket before it. */
+  private int next(int from, boolean brackets) {
+    int index = from;
+    while (index <= end - Long.BYTES) {
+      long found = matches(word(index), brackets);
+      if (found != 0) {
+        return index + Long.numberOfTrailingZeros(found) / Byte.SIZE;
+      }
+      index += Long.BYTES;
+    }
+    while (index < end && matches(peek(index), brackets) == 0) {
+      index++;
+    }
+    if (index == end) {
+      throw broken(end);
+    }
+    return index;
+  }
+
+  /** Returns a word whose lowest set bit is in the first byte that matches. */
+  private static long matches(long word, boolean brackets) {
+    long found = matches(word, '"');
+    long folded = word | (' ' * EACH_BYTE); // both kinds of bracket
+    return brackets ? found | matches(folded, '{') | matches(folded, '}') : found;
+  }
+
+  /** Source: the test for a zero byte of Hacker's Delight, 6-1. */
+  private static long matches(long word, char wanted) {
+    long differences = word ^ (wanted * EACH_BYTE);
+    return (differences - EACH_BYTE) & ~differences & (EACH_BYTE << 7);
+  }
+
   protected final void skipSpace() {
-    while (at < end && " \t\r\n".indexOf(bytes.getByte(at)) >= 0) {
+    while (at < end && " \t\r\n".indexOf(peek(at)) >= 0) {
       at++;
     }
   }
 
   protected final boolean take(char expected) {
-    boolean found = at < end && bytes.getByte(at) == expected;
+    boolean found = at < end && peek(at) == expected;
     at += found ? 1 : 0;
     return found;
   }
@@ -155,6 +191,15 @@ public abstract class JsonWalker {
     if (!take(expected)) {
       throw broken(at);
     }
+  }
+
+  byte peek(int index) {
+    return bytes.get(index);
+  }
+
+  /** Returns eight bytes, the first one lowest. */
+  long word(int index) {
+    return bytes.getLong(index);
   }
 
   protected static DialectProblem broken(int index) {

@@ -133,7 +133,7 @@ public record ModelCatalog(
    *
    * @param key of the client, which limits the list; null for none
    */
-  public Buffer list(Dialect dialect, ApiKeys.@Nullable ApiKey key) {
+  public Buffer list(ApiDialect dialect, ApiKeys.@Nullable ApiKey key) {
     JsonArray all = new JsonArray();
     for (ModelTarget each : targets.values()) {
       if (key == null || key.permits(each)) {
@@ -141,7 +141,7 @@ public record ModelCatalog(
       }
     }
     JsonObject list = new JsonObject().put("data", all);
-    if (dialect == Dialect.OPENAI) {
+    if (dialect == ApiDialect.OPENAI) {
       return list.put("object", "list").toBuffer();
     }
     boolean none = all.isEmpty();
@@ -152,13 +152,13 @@ public record ModelCatalog(
   }
 
   /** Returns the response body of one model. */
-  public Buffer one(Dialect dialect, ModelTarget target) {
+  public Buffer one(ApiDialect dialect, ModelTarget target) {
     return json(dialect, target).toBuffer();
   }
 
-  private static JsonObject json(Dialect dialect, ModelTarget target) {
+  private static JsonObject json(ApiDialect dialect, ModelTarget target) {
     JsonObject json = new JsonObject().put("id", target.requested());
-    return dialect == Dialect.OPENAI
+    return dialect == ApiDialect.OPENAI
         ? json.put("object", "model").put("created", 0).put("owned_by", "berth")
         : json.put("type", "model")
             .put("display_name", target.name())

@@ -1,8 +1,6 @@
 package dev.berth.dialect;
 
-import io.netty.buffer.ByteBuf;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.internal.buffer.BufferInternal;
 import io.vertx.core.json.JsonObject;
 import java.util.HashSet;
 import java.util.Set;
@@ -10,13 +8,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the model and some other members in a request body, without a tree of the body. Time is
- * linear in the body's length; memory is constant.
+ * linear in the body's length; memory is constant, apart from a copy of a composite body.
  *
  * <p>The grammar of the top level is exact. In nested values the scanner counts brackets and skips
  * strings; the upstream reports errors there. The model may occur only once, since parsers differ
  * in their choice between two.
+ *
+ * <p>Not final, so that a test can count the bytes that are read.
  */
-public final class ModelScanner extends JsonWalker {
+public class ModelScanner extends JsonWalker {
   private static final int MAX_MODEL_LENGTH = 256; // characters
   private static final int MAX_ESCAPE_LENGTH = 6; // bytes of a character, as in \u0064
   private static final int MAX_OPTIONS_LENGTH = 4_096; // bytes of stream_options
@@ -32,8 +32,8 @@ public final class ModelScanner extends JsonWalker {
   private boolean background;
   private @Nullable BodyEdit usageEdit;
 
-  private ModelScanner(ByteBuf bytes) {
-    super(bytes);
+  ModelScanner(Buffer body) {
+    super(body);
   }
 
   /**
@@ -42,14 +42,10 @@ public final class ModelScanner extends JsonWalker {
    * @throws DialectProblem with status 400, for a body that does not name one model
    */
   public static ScannedBody scan(Buffer body) {
-    return scan(((BufferInternal) body).getByteBuf());
+    return new ModelScanner(body).scan();
   }
 
-  static ScannedBody scan(ByteBuf bytes) {
-    return new ModelScanner(bytes).scanObject();
-  }
-
-  private ScannedBody scanObject() {
+  ScannedBody scan() {
     skipSpace();
     expect('{');
     usageEdit = new BodyEdit(at, at, "\"stream_options\":{\"include_usage\":true},");
@@ -89,7 +85,7 @@ public final class ModelScanner extends JsonWalker {
   private void readModel(int start) {
     modelStart = start + 1;
     modelEnd = at - 1;
-    if (bytes.getByte(start) != '"') {
+    if (peek(start) != '"') {
       throw problem("model", "invalid_type", "not a string", "the name of a model");
     }
     int length = modelEnd - modelStart;

@@ -38,6 +38,7 @@ final class UsageReader {
   private final boolean[] objects = new boolean[MAX_DEPTH + 1];
   private int depth; // number of open objects and arrays
   private String value = ""; // path of the next value
+  private boolean skips; // within an object or array that is not read
   private boolean wantsName;
   private boolean isComplete;
   private boolean isBroken;
@@ -59,6 +60,11 @@ final class UsageReader {
       acceptText(b);
       return;
     }
+    int bracket = b | ' '; // of both kinds
+    if (skips && b != '"' && bracket != '{' && bracket != '}') {
+      return;
+    }
+    isBroken |= depth == 0 && b > ' ' && (isComplete || bracket != '{');
     switch (b) {
       case ' ', '\t', '\n', '\r' -> {
         endCount();
@@ -72,7 +78,7 @@ final class UsageReader {
       case '}', ']' -> close(b == '}');
       case ',' -> {
         endCount();
-        nextValue();
+        enter();
       }
       default -> acceptDigit(b);
     }
@@ -94,7 +100,7 @@ final class UsageReader {
   private void endString() {
     if (wantsName) {
       wantsName = false;
-      value = paths[depth] + "." + text;
+      value = text.indexOf(".") < 0 ? paths[depth] + "." + text : NOT_READ;
       return;
     }
     if (value.equals(".type")) {
@@ -113,12 +119,12 @@ final class UsageReader {
       paths[depth] = READ.contains(value) ? value : NOT_READ;
       objects[depth] = object;
     }
-    nextValue();
+    enter();
   }
 
   private void close(boolean object) {
     endCount();
-    isBroken |= depth == 0 || (depth <= MAX_DEPTH && objects[depth] != object);
+    isBroken |= depth > 0 && depth <= MAX_DEPTH && objects[depth] != object;
     if (isBroken) {
       return;
     }
@@ -126,13 +132,16 @@ final class UsageReader {
       hasNoChoices = last == '[';
     }
     depth--;
-    value = NOT_READ;
-    wantsName = false;
     isComplete |= depth == 0;
+    enter();
+    wantsName = false;
+    value = NOT_READ;
   }
 
-  private void nextValue() {
-    boolean isRead = depth > 0 && depth <= MAX_DEPTH && !paths[depth].equals(NOT_READ);
+  /** Continues in the innermost object or array, before a name or a value. */
+  private void enter() {
+    skips = depth > MAX_DEPTH || (depth > 0 && paths[depth].equals(NOT_READ));
+    boolean isRead = depth > 0 && !skips;
     wantsName = isRead && objects[depth];
     value = isRead && !wantsName ? paths[depth] + "." : NOT_READ;
   }
@@ -145,28 +154,22 @@ final class UsageReader {
   }
 
   private void endCount() {
+    if (count == UNKNOWN) {
+      return;
+    }
     if (count >= 0) {
-      switch (value) {
-        case ".usage.prompt_tokens",
-            ".usage.input_tokens",
-            ".response.usage.input_tokens",
-            ".message.usage.input_tokens" ->
-            input = count;
-        case ".usage.cache_creation_input_tokens",
-            ".usage.cache_read_input_tokens",
-            ".message.usage.cache_creation_input_tokens",
-            ".message.usage.cache_read_input_tokens" ->
+      switch (value.substring(Math.max(0, value.indexOf(".usage.")))) {
+        case ".usage.prompt_tokens", ".usage.input_tokens" -> input = count;
+        case ".usage.cache_creation_input_tokens", ".usage.cache_read_input_tokens" ->
             cached += count;
-        // not the output of Anthropic's first event, which is not final
-        case ".usage.completion_tokens", ".usage.output_tokens", ".response.usage.output_tokens" ->
-            output = count;
+        case ".usage.completion_tokens", ".usage.output_tokens" ->
+            // the first event of Anthropic has no final count
+            output = value.startsWith(".message") ? output : count;
         default -> {}
       }
     }
-    if (count != UNKNOWN) {
-      count = UNKNOWN;
-      value = NOT_READ;
-    }
+    count = UNKNOWN;
+    value = NOT_READ;
   }
 
   /** Returns whether a whole document has arrived. Its readings count only then. */

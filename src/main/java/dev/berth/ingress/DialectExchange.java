@@ -2,9 +2,9 @@ package dev.berth.ingress;
 
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.dialect.ApiDialect;
 import dev.berth.dialect.ApiKeys;
 import dev.berth.dialect.ApiKeys.ApiKey;
-import dev.berth.dialect.Dialect;
 import dev.berth.dialect.DialectCall;
 import dev.berth.dialect.DialectProblem;
 import dev.berth.dialect.EventStream;
@@ -42,7 +42,7 @@ final class DialectExchange extends HttpExchange {
   private final ModelAdmission rules;
   private final String path; // below the prefix of the route
   private final @Nullable DialectCall operation; // null for an unknown path
-  private final Dialect dialect;
+  private final ApiDialect dialect;
   private @Nullable ApiKey key; // of the client
   private String model = ""; // as the client names it; empty if unknown
   private @Nullable String param; // of the request, that is at fault
@@ -67,7 +67,7 @@ final class DialectExchange extends HttpExchange {
     this.path = path;
     this.operation = DialectCall.of(path);
     this.mode = catalog.usage() == UsageMode.OFF ? UsageMode.OFF : UsageMode.READ;
-    this.dialect = Dialect.of(path, http.headers().contains(VERSION));
+    this.dialect = ApiDialect.of(path, http.headers().contains(VERSION));
   }
 
   @Override
@@ -232,7 +232,8 @@ final class DialectExchange extends HttpExchange {
             && http.version() != HttpVersion.HTTP_1_0
             && !http.response().headers().contains(HttpHeaders.CONTENT_LENGTH);
     return mayFollow
-        ? Dialect.errorEvent(Objects.requireNonNull(operation), failure, requestId, passed.events())
+        ? ApiDialect.errorEvent(
+            Objects.requireNonNull(operation), failure, requestId, passed.events())
         : null;
   }
 

@@ -104,7 +104,8 @@ final class StreamRelay implements Handler<Buffer> {
 
   private static Buffer passed(EventStream events, Buffer piece, boolean last) {
     Buffer passed = events.pass(piece);
-    return last ? passed.copy().appendBuffer(events.end()) : passed;
+    Buffer rest = last ? events.end() : BodyReader.EMPTY;
+    return rest.length() == 0 ? passed : passed.copy().appendBuffer(rest);
   }
 
   private Future<Void> write(Buffer piece) {

@@ -82,6 +82,15 @@ public final class TestNode implements AutoCloseable {
     return sendAsync("GET", node.port(), path, "", headers);
   }
 
+  public HttpResponse<String> post(String path, String body, String... headers) {
+    return sent(postAsync(path, body, headers));
+  }
+
+  public CompletableFuture<HttpResponse<String>> postAsync(
+      String path, String body, String... headers) {
+    return sendAsync("POST", node.port(), path, body, headers);
+  }
+
   private static HttpResponse<String> sent(CompletableFuture<HttpResponse<String>> answer) {
     return answer.orTimeout(LIMIT.toSeconds(), TimeUnit.SECONDS).join();
   }

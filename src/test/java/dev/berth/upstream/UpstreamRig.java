@@ -19,13 +19,25 @@ final class UpstreamRig implements AutoCloseable {
 
   final TestNode node;
   private final String more;
+  private final String route;
+  private final String path;
 
   /**
    * @param more keys of the instance's {@code berth}
    * @param deployments of the application, one a line, in flow style
    */
   UpstreamRig(String more, String... deployments) throws Exception {
+    this("models", "berth:proxy", more, deployments);
+  }
+
+  /**
+   * @param route without the slash
+   * @param path of the import, with further keys of the application, one a line
+   */
+  UpstreamRig(String route, String path, String more, String... deployments) throws Exception {
     this.more = more;
+    this.route = route;
+    this.path = path;
     this.node = new TestNode(config(deployments));
   }
 
@@ -38,16 +50,17 @@ final class UpstreamRig implements AutoCloseable {
         .formatted(applications(deployments), more.isEmpty() ? "" : ", " + more);
   }
 
-  private static String applications(String... deployments) {
+  private String applications(String... deployments) {
     StringBuilder text =
         new StringBuilder(
             """
             applications:
               - name: models
-                route_prefix: /models
-                import_path: berth:proxy
+                route_prefix: /%s
+                import_path: %s
                 deployments:
-            """);
+            """
+                .formatted(route, path));
     List.of(deployments).forEach(each -> text.append("      - ").append(each).append('\n'));
     return text.toString();
   }

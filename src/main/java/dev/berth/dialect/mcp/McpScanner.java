@@ -3,10 +3,8 @@ package dev.berth.dialect.mcp;
 import dev.berth.dialect.DialectProblem;
 import dev.berth.dialect.JsonWalker;
 import dev.berth.dialect.mcp.McpMessage.MessageKind;
-import io.netty.buffer.ByteBuf;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.internal.buffer.BufferInternal;
-import java.nio.charset.StandardCharsets;
+import io.vertx.core.json.Json;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -27,8 +25,8 @@ public final class McpScanner extends JsonWalker {
   private String version = "";
   private boolean answers; // has a result or an error
 
-  private McpScanner(ByteBuf bytes) {
-    super(bytes);
+  private McpScanner(Buffer body) {
+    super(body);
   }
 
   /**
@@ -37,7 +35,7 @@ public final class McpScanner extends JsonWalker {
    * @throws DialectProblem with status 400, for a body that is not one message
    */
   public static McpMessage scan(Buffer body) {
-    return new McpScanner(((BufferInternal) body).getByteBuf()).scanMessage();
+    return new McpScanner(body).scanMessage();
   }
 
   private McpMessage scanMessage() {
@@ -127,20 +125,18 @@ public final class McpScanner extends JsonWalker {
   private String readId() {
     int start = at;
     skipValue();
-    byte first = bytes.getByte(start);
-    if (at - start > MAX_TEXT_BYTES
-        || (first != '"' && first != '-' && (first < '0' || first > '9'))) {
+    Object value = at - start > MAX_TEXT_BYTES ? null : decode(start);
+    if (!(value instanceof String || value instanceof Number)) {
       throw problem("id: neither a string nor a number (expected: an id)");
     }
-    decode(start);
-    return bytes.toString(start, at - start, StandardCharsets.UTF_8);
+    return isText(start) ? Json.encode(value) : text(start);
   }
 
   /** Reads a string; the empty string for any other value. */
   private String readText() {
     int start = at;
     skipValue();
-    if (bytes.getByte(start) != '"') {
+    if (!isText(start)) {
       return "";
     }
     if (at - start > MAX_TEXT_BYTES) {

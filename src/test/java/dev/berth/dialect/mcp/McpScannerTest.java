@@ -21,7 +21,7 @@ class McpScannerTest {
       delimiter = '|',
       value = {
         "{'jsonrpc':'2.0','id':1,'method':'ping'} | REQUEST | 1 | ping",
-        "{'method':'a','id':'x\\u0041'} | REQUEST | \"x\\u0041\" | a",
+        "{'method':'a','id':'x\\u0041'} | REQUEST | \"xA\" | a",
         "{'method':'notifications/cancelled','params':{'requestId':1}} | NOTIFICATION | null"
             + " | notifications/cancelled",
         "{'id':7,'result':{'method':'no'}} | RESPONSE | 7 | ''",

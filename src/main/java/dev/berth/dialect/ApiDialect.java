@@ -6,49 +6,9 @@ import io.vertx.core.json.JsonObject;
 import org.jspecify.annotations.Nullable;
 
 /** The form of errors that a client expects. */
-public enum Dialect {
-  OPENAI {
-    @Override
-    String type(int status) {
-      return switch (status) {
-        case 429 -> "rate_limit_error";
-        case 503 -> "service_unavailable_error";
-        case 408 -> "server_error"; // a deadline of the server, not an error of the request
-        default -> status < 500 ? "invalid_request_error" : "server_error";
-      };
-    }
-
-    @Override
-    JsonObject error(HttpErrorResponse failure, @Nullable String param, String requestId) {
-      return new JsonObject().put("error", openAiError(failure, param));
-    }
-  },
-
-  ANTHROPIC {
-    @Override
-    String type(int status) {
-      return switch (status) {
-        case 401 -> "authentication_error";
-        case 403 -> "permission_error";
-        case 404 -> "not_found_error";
-        case 408, 504 -> "timeout_error";
-        case 413 -> "request_too_large";
-        case 429 -> "rate_limit_error";
-        case 503, 529 -> "overloaded_error";
-        default -> status < 500 ? "invalid_request_error" : "api_error";
-      };
-    }
-
-    @Override
-    JsonObject error(HttpErrorResponse failure, @Nullable String param, String requestId) {
-      return new JsonObject()
-          .put("type", "error")
-          .put(
-              "error",
-              new JsonObject().put("type", type(failure.status())).put("message", words(failure)))
-          .put("request_id", requestId);
-    }
-  };
+public enum ApiDialect {
+  OPENAI,
+  ANTHROPIC;
 
   /**
    * Returns the dialect of a request. The operations on models exist in both; there, and on unknown
@@ -57,7 +17,7 @@ public enum Dialect {
    * @param path path without query, behind the route prefix
    * @param versioned whether the request has the header {@code anthropic-version}
    */
-  public static Dialect of(String path, boolean versioned) {
+  public static ApiDialect of(String path, boolean versioned) {
     if (path.equals("/v1/messages") || path.startsWith("/v1/messages/")) {
       return ANTHROPIC;
     }
@@ -109,7 +69,7 @@ public enum Dialect {
   private static JsonObject openAiError(HttpErrorResponse failure, @Nullable String param) {
     return new JsonObject()
         .put("message", words(failure))
-        .put("type", OPENAI.type(failure.status()))
+        .put("type", openAiType(failure.status()))
         .put("param", param)
         .put("code", failure.code());
   }
@@ -118,7 +78,36 @@ public enum Dialect {
     return (failure.message() + " " + failure.detail()).strip();
   }
 
-  abstract String type(int status);
+  private JsonObject error(HttpErrorResponse failure, @Nullable String param, String requestId) {
+    if (this == OPENAI) {
+      return new JsonObject().put("error", openAiError(failure, param));
+    }
+    JsonObject error =
+        new JsonObject()
+            .put("type", anthropicType(failure.status()))
+            .put("message", words(failure));
+    return new JsonObject().put("type", "error").put("error", error).put("request_id", requestId);
+  }
 
-  abstract JsonObject error(HttpErrorResponse failure, @Nullable String param, String requestId);
+  private static String openAiType(int status) {
+    return switch (status) {
+      case 429 -> "rate_limit_error";
+      case 503 -> "service_unavailable_error";
+      case 408 -> "server_error"; // a deadline of the server, not an error of the request
+      default -> status < 500 ? "invalid_request_error" : "server_error";
+    };
+  }
+
+  private static String anthropicType(int status) {
+    return switch (status) {
+      case 401 -> "authentication_error";
+      case 403 -> "permission_error";
+      case 404 -> "not_found_error";
+      case 408, 504 -> "timeout_error";
+      case 413 -> "request_too_large";
+      case 429 -> "rate_limit_error";
+      case 503, 529 -> "overloaded_error";
+      default -> status < 500 ? "invalid_request_error" : "api_error";
+    };
+  }
 }
