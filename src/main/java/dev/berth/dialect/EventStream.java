@@ -16,6 +16,7 @@ import java.nio.ByteBuffer;
  */
 public final class EventStream {
   static final int MAX_HELD_BYTES = 65_536;
+  private static final byte[] ID = {'i', 'd', ':'};
   private static final byte[] DATA = {'d', 'a', 't', 'a', ':'};
 
   private final boolean hasEvents;
@@ -23,11 +24,13 @@ public final class EventStream {
   private boolean passedAny;
   private TokenUsage usage = TokenUsage.NONE;
   private boolean sawContent;
+  private boolean sawIds;
   private long events;
 
   // of the line
   private int column; // bytes of the line so far
   private boolean isData; // the line begins like a data field
+  private boolean isId; // the line begins like an id field
   private boolean afterCr;
 
   // of the event
@@ -122,6 +125,8 @@ public final class EventStream {
 
   private void acceptField(byte b) {
     if (column < DATA.length) {
+      isId = (column == 0 || isId) && column < ID.length && b == ID[column];
+      sawIds |= isId && column == ID.length - 1;
       isData = (column == 0 || isData) && b == DATA[column];
       column++;
     } else if (isData) {
@@ -175,6 +180,11 @@ public final class EventStream {
   /** Returns whether an event with generated content has passed. False with {@code OFF}. */
   public boolean sawContent() {
     return sawContent;
+  }
+
+  /** Returns whether an event had an id. */
+  public boolean sawIds() {
+    return sawIds;
   }
 
   /** Returns the number of events with data so far. */

@@ -297,6 +297,11 @@ final class IngressLoop extends ServingLoop {
       String path = routed.below(route.prefix(), request.path());
       return register(connection, new DialectExchange(connection, request, route, dialect, path));
     }
+    McpRoute mcp = route.to().mcp();
+    if (mcp != null) {
+      String path = routed.below(route.prefix(), request.path());
+      return register(connection, new McpExchange(connection, request, route, mcp, path));
+    }
     SplitRequest split = split(route, request);
     return register(
         connection,

@@ -9,6 +9,7 @@ import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
+import dev.berth.config.McpOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.ProbeUpstream;
@@ -16,6 +17,7 @@ import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.ControllerEvent.UpstreamProbed;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
+import dev.berth.ingress.McpRoute;
 import dev.berth.ingress.RouteTraffic;
 import dev.berth.metrics.MeterRegistration;
 import dev.berth.metrics.Meters;
@@ -35,6 +37,7 @@ import dev.berth.view.LogFeed;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
@@ -195,10 +198,20 @@ final class InstanceRuntime {
   private IngressRoute side(DeploymentId ingress) {
     Settings settings = deployments.settings(ingress);
     return new IngressRoute(
-        ingress.application(),
-        deployments.router(ingress),
-        settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
-        accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
+            ingress.application(),
+            deployments.router(ingress),
+            settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
+            accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)))
+        .withMcp(mcp(settings.find(DeploymentConfig.MCP)));
+  }
+
+  private @Nullable McpRoute mcp(@Nullable Settings rules) {
+    return rules == null
+        ? null
+        : new McpRoute(
+            on.proxies.sessions(),
+            Set.copyOf(rules.get(McpOptions.ORIGINS)),
+            rules.get(McpOptions.RESUME_S).toNanos());
   }
 
   private void onCodeClosed(LoadedApplication code, NodeRole role) {

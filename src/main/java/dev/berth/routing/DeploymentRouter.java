@@ -226,6 +226,25 @@ public final class DeploymentRouter implements HandleMetricSource {
         .orElse(null);
   }
 
+  /** Returns a replica that matches, a routable one if there is one; null for none. */
+  public @Nullable RoutedReplica find(Predicate<RoutedReplica> wanted) {
+    RoutedReplica found = null;
+    for (RoutedReplica each : replicas.all) {
+      if ((found == null || each.routable()) && wanted.test(each)) {
+        found = each;
+      }
+    }
+    return found;
+  }
+
+  /** Returns a routable replica for a request without a slot, an open one if there is one. */
+  public @Nullable RoutedReplica anyOpen(RouterLoop loop) {
+    List<RoutedReplica> all = routable();
+    List<RoutedReplica> open = all.stream().filter(each -> each.maxOngoing() > 0).toList();
+    List<RoutedReplica> from = open.isEmpty() ? all : open;
+    return from.isEmpty() ? null : from.get(loop.ports.random().nextInt(from.size()));
+  }
+
   /** Returns whether no waiter can take a slot and at least {@code slots} slots are free now. */
   public boolean hasFree(int slots) {
     return !queue.hasTakers() && replicas.hasFree(slots);

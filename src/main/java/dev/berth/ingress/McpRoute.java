@@ -1,0 +1,13 @@
+package dev.berth.ingress;
+
+import dev.berth.dialect.mcp.SessionIds;
+import java.util.Set;
+
+/**
+ * Rules of a route to servers of the Model Context Protocol.
+ *
+ * @param sessions ids of sessions
+ * @param origins permitted values of {@code Origin}
+ * @param resumeNanos time for which a call with event ids is read on without its client
+ */
+public record McpRoute(SessionIds sessions, Set<String> origins, long resumeNanos) {}
