@@ -44,7 +44,7 @@ final class AutoscalingReplayCommand extends CliCommand {
   @Parameters(paramLabel = "FILE", description = "File of recorded load.")
   private Path file;
 
-  @Mixin private ConfigOverrides changes = new ConfigOverrides();
+  @Mixin private ConfigSource.ConfigOverrides changes = new ConfigSource.ConfigOverrides();
 
   @Option(names = "--app", paramLabel = "NAME", description = "Name of the application.")
   private @Nullable String application;

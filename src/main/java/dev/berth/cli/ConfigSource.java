@@ -5,12 +5,38 @@ import dev.berth.config.DeployPayload;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** File of a command, with the command line's settings that override the file. */
 final class ConfigSource {
+  /** Settings of the command line that override the file. */
+  static final class ConfigOverrides {
+
+    @Option(
+        names = "--set",
+        paramLabel = "KEY=VALUE",
+        description = {
+          "Sets one key over the file; repeatable. The key is a path, such as http_options.port. A"
+              + " list entry is addressed by name or index:"
+              + " applications.echo.deployments.echo.num_replicas or applications[0].args.",
+          "The value is YAML. Relative paths in it are resolved against the current folder."
+        })
+    private List<String> assignments = new ArrayList<>();
+
+    /**
+     * @param options settings that override {@code --set}
+     */
+    List<Setting> with(List<Setting> options) {
+      return Stream.concat(
+              assignments.stream().map(each -> Setting.parse("--set", each)), options.stream())
+          .toList();
+    }
+  }
 
   @Parameters(paramLabel = "CONFIG", description = "YAML or JSON file.")
   Path file;

@@ -61,6 +61,7 @@ public final class Main {
             new LogsCommand(),
             new LedgerCommand(),
             new UpstreamCommand(),
+            new KeyCommand(),
             new ExplainCommand(),
             new ShutdownCommand(),
             new DrainCommand(),

@@ -67,7 +67,7 @@ final class RunCommand extends CliCommand {
       description = "YAML or JSON file. Without it, the instance waits for deploys.")
   private @Nullable Path file;
 
-  @Mixin private ConfigOverrides assignments = new ConfigOverrides();
+  @Mixin private ConfigSource.ConfigOverrides assignments = new ConfigSource.ConfigOverrides();
 
   @Option(names = "--host", paramLabel = "HOST", description = "Address of the HTTP server.")
   private void host(String host) {

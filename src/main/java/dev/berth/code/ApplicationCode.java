@@ -31,6 +31,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import org.jspecify.annotations.Nullable;
@@ -42,7 +43,7 @@ import org.slf4j.LoggerFactory;
  * disk access.
  *
  * @param config of the application
- * @param builder public, static; without a parameter, or with a map; null for the built-in
+ * @param builder public, static; without a parameter, or with a map; null for a built-in
  *     application
  * @param classLoader of the application's jars; null when it has none
  */
@@ -68,6 +69,7 @@ record ApplicationCode(
     boolean builtIn = config.get(IMPORT_PATH).isBuiltIn();
     if (builtIn) {
       requireSecrets(config, problems);
+      Optional.ofNullable(config.accessProblem()).ifPresent(problems::add);
     }
     ApplicationClassLoader own = open(config, problems);
     ClassLoader loader = own == null ? ApplicationCode.class.getClassLoader() : own;
@@ -104,13 +106,13 @@ record ApplicationCode(
   }
 
   /**
-   * Returns the identity of the code. It is equal for equal {@code import_path}, args and contents
-   * of the jars, independent of their paths and times. Uses the checksums in the directories of the
-   * jars, and reads no contents.
+   * Returns the identity of the code. It is equal for equal {@code import_path}, args of a builder
+   * and contents of the jars, independent of their paths and times. Uses the checksums in the
+   * directories of the jars, and reads no contents.
    */
   String identity() {
-    Fingerprint print =
-        new Fingerprint().add("import_path", config.get(IMPORT_PATH)).add("args", config.get(ARGS));
+    Fingerprint print = new Fingerprint().add("import_path", config.get(IMPORT_PATH));
+    print.add("args", builder == null ? Map.of() : config.get(ARGS)); // else they change live
     if (builder == null) {
       print.add("deployments", names());
     }

@@ -4,8 +4,8 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
 
 /**
- * The port to the handlers of the built-in application {@code berth:proxy}, which this package does
- * not know. Thread-safe.
+ * The port to the handlers of the built-in applications {@code berth:proxy} and {@code
+ * berth:openai}, which this package does not know. Thread-safe.
  */
 @FunctionalInterface
 public interface BuiltInHandlers {
@@ -13,7 +13,7 @@ public interface BuiltInHandlers {
   BuiltInHandlers NONE =
       deployment -> {
         throw new StartFailedException(
-            "import_path: berth:proxy (expected: an instance that serves upstreams)");
+            "import_path: berth:proxy or berth:openai (expected: an instance that serves upstreams)");
       };
 
   /**

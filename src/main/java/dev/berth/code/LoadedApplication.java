@@ -7,7 +7,6 @@ import dev.berth.config.ApplicationConfig;
 import dev.berth.config.AutoscalingOptions;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.TrafficOptions;
 import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.BuiltApplication;
@@ -117,11 +116,7 @@ public record LoadedApplication(
     Settings policy = as.settings().find(ApplicationConfig.AUTOSCALING_POLICY);
     boolean decides = AutoscalingOptions.policyClass(policy) != null;
     return new BuiltApplication(
-        build,
-        application.ingress(),
-        targets,
-        decides ? policy : null,
-        TrafficOptions.ofRoute(as.get(ApplicationConfig.BERTH)));
+        build, application.ingress(), targets, decides ? policy : null, as.routeSettings());
   }
 
   /** Closes the jars. Classes that are not yet loaded cannot be loaded afterwards. */

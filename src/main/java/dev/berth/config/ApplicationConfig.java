@@ -1,20 +1,27 @@
 package dev.berth.config;
 
 import dev.berth.api.Deployment;
+import dev.berth.config.builtin.OpenAiOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
+import dev.berth.config.keys.ConfigProblem;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.NodePositions;
 import dev.berth.config.keys.ProblemLocator;
+import dev.berth.config.keys.Schema;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
+import dev.berth.config.keys.Type;
 import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -48,9 +55,10 @@ public record ApplicationConfig(
       RECREATE
           .required("import_path", ImportPath.TYPE)
           .means(
-              "Static method that builds the application. berth:proxy is built in: its deployments"
-                  + " are those of deployments, and the first one serves the route. berth:mcp is the"
-                  + " same for servers of the Model Context Protocol, with one deployment.");
+              "Static method that builds the application. Three are built in, whose deployments"
+                  + " are those of deployments: with berth:proxy the first one serves the route, with"
+                  + " berth:openai the model of a request selects one, with berth:mcp the only one"
+                  + " has servers of the Model Context Protocol.");
 
   private static final Keys ENV = new Keys(ChangeReach.REPLICA_RECREATE);
 
@@ -61,15 +69,25 @@ public record ApplicationConfig(
                   + " relative to the folder of the file. Their classes take precedence over"
                   + " Berth's, except those of the JDK, dev.berth.api, Vert.x, Netty and SLF4J.");
 
+  private static final Type<Map<String, @Nullable Object>> ARGS_TYPE =
+      new Type.RestrictedType<>(
+          Types.FREE_MAP, // the schema suggests the keys of berth:openai to editors
+          map -> true,
+          Types.FREE_MAP.expected(),
+          "",
+          Schema.of("object")
+              .with("anyOf", List.of(OpenAiOptions.SECTION.schema(), Schema.of("object"))));
+
   public static final ConfigKey<Settings> RUNTIME_ENV =
       KEYS.mapping("runtime_env", ENV.section().and(UnsupportedRayKeys.RUNTIME_ENV))
           .means("Requirements of the application's code.");
   public static final ConfigKey<Map<String, @Nullable Object>> ARGS =
       RECREATE
-          .key("args", Types.FREE_MAP, Map.of())
+          .key("args", ARGS_TYPE, Map.of())
           .means(
               "Arguments of the builder. {$file: PATH} and {$env: NAME} in place of a value are"
-                  + " read where and when the builder runs; only the reference is stored.");
+                  + " read where and when the builder runs; only the reference is stored. Those of"
+                  + " berth:openai have a table below, and change live.");
 
   // Execution of the code.
   public static final ConfigKey<Settings> LOGGING_CONFIG =
@@ -107,6 +125,15 @@ public record ApplicationConfig(
   public static final ConfigKey<Settings> BERTH =
       KEYS.mapping("berth", OWN_SECTION).means("Keys without a name in Ray Serve.");
 
+  // --- keys of a route between instances, not of a file ---
+
+  private static final Keys OF_ROUTE = new Keys(ChangeReach.ROUTER);
+
+  public static final ConfigKey<Settings> OPENAI =
+      OF_ROUTE.optional("openai", OpenAiOptions.SECTION).means("The args of berth:openai.");
+
+  private static final Section ROUTE_SECTION = OWN_SECTION.and(OF_ROUTE.section());
+
   static final Section SECTION =
       KEYS.section()
           .misplaced("host", "http_options.host")
@@ -115,7 +142,7 @@ public record ApplicationConfig(
 
   /** Reads an application's settings of its route in the form that instances exchange. */
   public static Settings routeSettingsFromMap(Map<?, ?> json) {
-    return OWN_SECTION.fromMap(json);
+    return ROUTE_SECTION.fromMap(json);
   }
 
   private static void check(Settings values) {
@@ -133,45 +160,75 @@ public record ApplicationConfig(
   /** Requires that upstreams and a built-in application stand together, without code. */
   private static void checkUpstreams(Settings values) {
     ImportPath path = values.find(IMPORT_PATH);
-    boolean proxy = path != null && path.isBuiltIn();
+    boolean builtIn = path != null && path.isBuiltIn();
     List<Settings> deployments = values.all(DEPLOYMENTS);
-    if (proxy) {
-      checkNoCode(values, "with import_path " + path);
+    if (builtIn) {
+      checkNoCode(values, path);
       if (deployments.isEmpty()) {
-        String none = "none, with import_path " + path;
-        values.problem(DEPLOYMENTS, none, "one with berth.upstreams");
+        values.problem(DEPLOYMENTS, "none, with import_path " + path, "one with berth.upstreams");
       }
     }
     McpOptions.check(values, ImportPath.MCP.equals(path));
     Map<String, Settings> named = new LinkedHashMap<>();
+    Set<String> names = new LinkedHashSet<>();
     for (Settings each : deployments) {
       Settings own = DeploymentConfig.own(each);
       String name = String.valueOf(each.find(DeploymentConfig.NAME));
+      names.add(name);
       boolean given = own != null && UpstreamOptions.isGiven(own);
-      if (given && path != null && !proxy) {
+      if (given && path != null && !builtIn) {
         own.problem(
-            DeploymentConfig.UPSTREAMS, "with import_path " + path, "import_path: berth:proxy");
-      } else if (proxy && !given) {
+            DeploymentConfig.UPSTREAMS,
+            "with import_path " + path,
+            "import_path: berth:proxy, berth:openai or berth:mcp");
+      } else if (builtIn && !given) {
         String expected = "upstreams, as " + path;
         each.problem(DeploymentConfig.NAME, name + ", without berth.upstreams", expected);
       }
       if (given) {
         named.put(name, own);
+        own.all(DeploymentConfig.UPSTREAMS).stream()
+            .filter(entry -> entry.gives(UpstreamOptions.MODEL) && ImportPath.PROXY.equals(path))
+            .forEach(entry -> refuse(entry, UpstreamOptions.MODEL, path));
       }
     }
     UpstreamOptions.checkFallbacks(named);
+    if (ImportPath.OPENAI.equals(path)) {
+      checkOpenAi(values, names);
+    }
   }
 
-  private static void checkNoCode(Settings values, String which) {
+  private static void checkNoCode(Settings values, ImportPath path) {
     Settings environment = values.find(RUNTIME_ENV);
     List<Path> jars = environment == null ? null : environment.find(JARS);
     if (environment != null && jars != null && !jars.isEmpty()) {
-      environment.problem(JARS, which, "leave it out");
+      refuse(environment, JARS, path);
     }
-    for (ConfigKey<?> key : List.of(ARGS, EXTERNAL_SCALER_ENABLED)) {
-      if (values.gives(key)) {
-        values.problem(key, which, "leave it out");
+    if (!path.equals(ImportPath.OPENAI) && values.gives(ARGS)) {
+      refuse(values, ARGS, path);
+    }
+    if (values.gives(EXTERNAL_SCALER_ENABLED)) {
+      refuse(values, EXTERNAL_SCALER_ENABLED, path);
+    }
+  }
+
+  private static void refuse(Settings values, ConfigKey<?> key, ImportPath path) {
+    values.problem(key, "with import_path " + path, "leave it out");
+  }
+
+  /** Checks the args of {@code berth:openai}, whose requests have no other rules of a route. */
+  private static void checkOpenAi(Settings values, Set<String> deployments) {
+    Settings own = values.gives(BERTH) ? values.find(BERTH) : null;
+    for (ConfigKey<?> key : TrafficOptions.OF_ROUTE) {
+      if (own != null && own.gives(key)) {
+        refuse(own, key, ImportPath.OPENAI);
       }
+    }
+    if (!values.gives(ARGS)) {
+      values.problem(ARGS, "missing", "a mapping with models");
+    } else if (values.find(ARGS) != null) {
+      Settings openAi = values.marks().check(ARGS, OpenAiOptions.SECTION);
+      OpenAiOptions.checkDeployments(Objects.requireNonNull(openAi), deployments);
     }
   }
 
@@ -220,6 +277,35 @@ public record ApplicationConfig(
    */
   public @Nullable String routePrefix() {
     return settings.find(ROUTE_PREFIX);
+  }
+
+  /** Returns the settings of the route that instances exchange; null when it has none. */
+  public @Nullable Settings routeSettings() {
+    Settings own = get(BERTH);
+    boolean openAi = get(IMPORT_PATH).equals(ImportPath.OPENAI);
+    if (!openAi && TrafficOptions.ofRoute(own) == null) {
+      return null;
+    }
+    Map<String, @Nullable Object> all = new LinkedHashMap<>(own.toMap());
+    all.put(OPENAI.name(), openAi ? get(ARGS) : null);
+    return routeSettingsFromMap(all);
+  }
+
+  /**
+   * Returns why an instance must not serve the application: other machines could use it without a
+   * key. Null if it may, and for a worker of a cluster, which then serves no client.
+   */
+  public @Nullable ConfigProblem accessProblem() {
+    Settings cluster = settings.around(InstanceOptions.CLUSTER);
+    boolean worker =
+        cluster != null && cluster.get(ClusterOptions.ROLE) == ClusterConfig.ClusterRole.WORKER;
+    boolean open =
+        get(IMPORT_PATH).equals(ImportPath.OPENAI)
+            && !worker
+            && settings.around(OpenAiOptions.API_KEYS_FILE) == null
+            && !InstanceOptions.servesAnyone(settings);
+    String value = ImportPath.OPENAI + ", for any client of another machine";
+    return open ? source.problem(IMPORT_PATH.name(), value, OpenAiOptions.ACCESS) : null;
   }
 
   /** Returns the jars of the application's class loader, in order; absolute, existing. */

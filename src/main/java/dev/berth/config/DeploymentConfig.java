@@ -8,6 +8,7 @@ import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -284,8 +285,8 @@ public final class DeploymentConfig {
 
   /**
    * Returns an upstream as the {@code user_config} of its replica. Adds the default of {@code
-   * orphan_s}, the deployment's {@code cancel_grace_s}, {@link UpstreamOptions#ROUTE_PREFIX},
-   * {@link UpstreamOptions#IS_ONLY} and {@link #MCP}.
+   * orphan_s}, the deployment's {@code cancel_grace_s}, its own {@code user_config}, {@link
+   * UpstreamOptions#IS_ONLY} and {@link #MCP}.
    *
    * @param key of the replica
    */
@@ -294,7 +295,7 @@ public final class DeploymentConfig {
     Map<String, @Nullable Object> all =
         UpstreamOptions.toUserConfig(upstream, deployment.find(REQUEST_TIMEOUT_S));
     all.put(CANCEL_GRACE_S.name(), deployment.get(CANCEL_GRACE_S).toNanos() / 1e9);
-    all.put(UpstreamOptions.ROUTE_PREFIX, deployment.around(ApplicationConfig.ROUTE_PREFIX));
+    all.putAll(deployment.get(USER_CONFIG));
     boolean only =
         deployment.all(UPSTREAMS).size() == 1
             && deployment.get(FALLBACK).isEmpty()
@@ -354,7 +355,8 @@ public final class DeploymentConfig {
 
   /**
    * Returns a copy with the initial number of replicas if the deployment autoscales. With upstreams
-   * it has one replica for each, and the largest of their numbers of slots.
+   * it has one replica for each, the largest of their numbers of slots, and a {@code user_config}
+   * with the properties of the application that their requests need.
    */
   static Settings withInitialReplicas(Settings said) {
     if (UpstreamOptions.isGiven(said)) {
@@ -364,7 +366,9 @@ public final class DeploymentConfig {
               .mapToInt(each -> each.get(UpstreamOptions.MAX_ONGOING_REQUESTS))
               .max()
               .orElse(1);
-      return withReplicas(said, UpstreamOptions.byKey(said).size()).put(MAX_ONGOING_REQUESTS, most);
+      return withReplicas(said, UpstreamOptions.byKey(said).size())
+          .put(MAX_ONGOING_REQUESTS, most)
+          .put(USER_CONFIG, ofApplication(said));
     }
     if (!autoscales(said)) {
       return said;
@@ -377,6 +381,18 @@ public final class DeploymentConfig {
     return said.put(
             AUTOSCALING_CONFIG, config.put(AutoscalingOptions.MAX_REPLICAS, most).within(null))
         .put(NUM_REPLICAS, first == null ? config.get(AutoscalingOptions.MIN_REPLICAS) : first);
+  }
+
+  private static Map<String, @Nullable Object> ofApplication(Settings deployment) {
+    Map<String, @Nullable Object> all = new LinkedHashMap<>();
+    String prefix = deployment.around(ApplicationConfig.ROUTE_PREFIX);
+    if (prefix != null) {
+      all.put(UpstreamOptions.ROUTE_PREFIX, prefix);
+    }
+    if (ImportPath.OPENAI.equals(deployment.around(ApplicationConfig.IMPORT_PATH))) {
+      all.put(UpstreamOptions.IS_OPENAI, true);
+    }
+    return Collections.unmodifiableMap(all);
   }
 
   /**

@@ -20,6 +20,9 @@ public record ImportPath(String className, String method) {
   /** The built-in application whose replicas are upstreams that speak MCP. */
   public static final ImportPath MCP = new ImportPath("berth", "mcp");
 
+  /** The built-in application that selects upstreams by the model of a request. */
+  public static final ImportPath OPENAI = new ImportPath("berth", "openai");
+
   /** Method name of a path that contains only a class. */
   private static final String BUILDER_METHOD = "build";
 
@@ -40,6 +43,11 @@ public record ImportPath(String className, String method) {
   static final Type<ImportPath> TYPE =
       Types.parsed(EXPECTED, ImportPath::parse, Schema.text(PATTERN));
 
+  /** Returns whether the application has no code: its replicas are upstreams. */
+  public boolean isBuiltIn() {
+    return equals(PROXY) || equals(OPENAI) || equals(MCP);
+  }
+
   /** Parses an import path; null when {@code text} is none. */
   static @Nullable ImportPath parse(String text) {
     int colon = text.indexOf(':');
@@ -49,11 +57,6 @@ public record ImportPath(String className, String method) {
         Arrays.stream(className.split("\\.", -1)).allMatch(ImportPath::isIdentifier)
             && isIdentifier(method);
     return valid ? new ImportPath(className, method) : null;
-  }
-
-  /** Returns whether the application is built in: its replicas are upstreams. */
-  public boolean isBuiltIn() {
-    return equals(PROXY) || equals(MCP);
   }
 
   private static boolean isIdentifier(String text) {

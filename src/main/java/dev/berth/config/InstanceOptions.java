@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import dev.berth.config.builtin.OpenAiOptions;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
@@ -8,6 +9,7 @@ import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 
 /** {@code berth}: settings of the whole instance that Ray Serve does not have. */
 public final class InstanceOptions {
@@ -143,6 +145,17 @@ public final class InstanceOptions {
             || Boolean.TRUE.equals(cluster.find(ClusterOptions.EVENT_BUS)))) {
       ClusterOptions.checkBusPort(cluster);
     }
+  }
+
+  /**
+   * Returns whether an instance serves {@code berth:openai} without keys: on loopback, or because
+   * the operator allows it.
+   *
+   * @param settings of the file, or nested in them
+   */
+  public static boolean servesAnyone(Settings settings) {
+    return Boolean.TRUE.equals(settings.around(OpenAiOptions.ALLOW_UNAUTHENTICATED))
+        || AdminOptions.isLoopback(Objects.requireNonNull(settings.around(HttpOptions.HOST)));
   }
 
   private InstanceOptions() {}

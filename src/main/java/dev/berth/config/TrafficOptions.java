@@ -168,6 +168,9 @@ public final class TrafficOptions {
 
   static final Section SECTION = KEYS.section();
 
+  /** Rules of a route. */
+  static final List<ConfigKey<?>> OF_ROUTE = List.of(TRAFFIC, MATCH, SHADOW, SHARD_KEY);
+
   private static final List<ConfigKey<List<Settings>>> NAMING = List.of(TRAFFIC, MATCH, SHADOW);
 
   // --- berth.endpoints ---
@@ -191,7 +194,7 @@ public final class TrafficOptions {
 
   /** Returns an application's settings of its route; null when it has none. */
   public static @Nullable Settings ofRoute(Settings berth) {
-    boolean said = Stream.of(TRAFFIC, MATCH, SHADOW, SHARD_KEY).anyMatch(key -> berth.gives(key));
+    boolean said = OF_ROUTE.stream().anyMatch(berth::gives);
     return said ? berth : null;
   }
 

@@ -1,6 +1,7 @@
 package dev.berth.config;
 
 import dev.berth.api.Deployment;
+import dev.berth.config.builtin.OpenAiOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
@@ -110,7 +111,9 @@ public final class UpstreamOptions {
           .means("Slots of the upstream: maximum of concurrent requests, exact.");
   public static final ConfigKey<String> PREFIX =
       KEYS.key("path_prefix", PATH_PREFIX, "")
-          .means("Path in front of the request's path, which follows the route prefix.");
+          .means(
+              "Path in front of the request's path, which follows the route prefix. With berth:openai"
+                  + " it replaces /v1.");
   public static final ConfigKey<String> HEADERS_FILE =
       KEYS.optional("headers_file", Types.TEXT)
           .means(
@@ -179,6 +182,12 @@ public final class UpstreamOptions {
               "name: one upstream, at any address of its host name. addresses: one upstream at each"
                   + " address, at most 64, with the whole maximum each; looked up every 5 s.");
 
+  public static final ConfigKey<String> MODEL =
+      KEYS.optional("model", OpenAiOptions.MODEL_NAME)
+          .means(
+              "Name of the model in every request to this upstream, in place of upstream_name; only"
+                  + " with import_path: berth:openai. null: upstream_name.");
+
   private static final String PART = " part "; // of a key; no origin or id has a space
   private static final String ON = " on "; // a node
   private static final String AT = " at "; // an address
@@ -191,7 +200,8 @@ public final class UpstreamOptions {
       ConfigKey.of("upstreams", Types.list(SECTION), List.of())
           .means(
               "Remote servers that serve the requests, one replica each; only with import_path:"
-                  + " berth:proxy or berth:mcp, which require them. From 1 to 64. Changed live.");
+                  + " berth:proxy, berth:openai or berth:mcp, which require them. From 1 to 64."
+                  + " Changed live.");
   static final ConfigKey<List<String>> FALLBACK =
       ConfigKey.of("fallback", Types.list(Types.NAME), List.of())
           .means(
@@ -213,6 +223,9 @@ public final class UpstreamOptions {
 
   /** Name in the user_config of the route prefix, which is removed from paths. */
   public static final String ROUTE_PREFIX = "route_prefix";
+
+  /** Name in the user_config of the mark of {@code berth:openai}. */
+  public static final String IS_OPENAI = "is_openai";
 
   /** Name in the user_config of the address of a replica at one address. */
   public static final String ADDRESS = "address";
@@ -315,6 +328,17 @@ public final class UpstreamOptions {
         .filter(each -> key(each).equals(entry))
         .mapToInt(each -> each.get(MAX_ONGOING_REQUESTS))
         .sum();
+  }
+
+  /**
+   * Returns the number of servers of a deployment, each with a store of its own. More than one at
+   * the addresses of a name, or on the nodes of a cluster, counts as 2.
+   */
+  public static int origins(Settings deployment) {
+    List<Settings> all = deployment.all(UPSTREAMS);
+    boolean several = all.stream().anyMatch(each -> each.get(LOCAL) || isByAddress(each));
+    long urls = all.stream().map(each -> each.get(URL)).distinct().count();
+    return (int) urls + (several ? 1 : 0);
   }
 
   /**

@@ -11,6 +11,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.view.ControllerCommands.DeployRequest;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -28,10 +29,11 @@ record RouteRules(ServeConfig file) {
   private static final Logger LOG = LoggerFactory.getLogger(RouteRules.class);
 
   /**
-   * Checks that submitted applications use only free routes and upstreams.
+   * Checks that submitted applications use only free routes and upstreams, and that this instance
+   * may serve them.
    *
    * @param by submitting file, as in {@link LastApplied#submitted}
-   * @throws ConfigException with every route and upstream that is in use
+   * @throws ConfigException with every route and upstream that is in use, and every other reason
    */
   void requireFree(
       DesiredState state, List<ApplicationConfig> named, DeployRequest what, @Nullable String by) {
@@ -43,6 +45,7 @@ record RouteRules(ServeConfig file) {
     UpstreamOwners upstreams = UpstreamOwners.of(state, leaves.negate());
     List<ConfigProblem> problems = new ArrayList<>();
     for (ApplicationConfig each : named) {
+      Optional.ofNullable(each.accessProblem()).ifPresent(problems::add);
       upstreams
           .conflicts(UpstreamOptions.paths(each.entry()))
           .forEach(at -> problems.add(each.source().problem(at.path(), at.key(), at.expected())));

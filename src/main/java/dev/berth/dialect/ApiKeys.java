@@ -1,19 +1,20 @@
 package dev.berth.dialect;
 
 import dev.berth.config.InstanceOptions;
-import dev.berth.config.OpenAiOptions;
-import dev.berth.config.SecretFiles;
+import dev.berth.config.builtin.OpenAiOptions;
 import dev.berth.config.keys.Settings;
+import dev.berth.net.tls.SecretFiles;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.HexFormat;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -55,12 +56,10 @@ public final class ApiKeys {
     }
   }
 
-  private record HashedKey(byte[] hash, ApiKey key) {}
+  private final Map<byte[], ApiKey> all; // by their digests
 
-  private final List<HashedKey> all;
-
-  private ApiKeys(List<HashedKey> all) {
-    this.all = List.copyOf(all);
+  private ApiKeys(Map<byte[], ApiKey> all) {
+    this.all = all;
   }
 
   /**
@@ -76,7 +75,7 @@ public final class ApiKeys {
     if (file != null) {
       return read(settings.find(InstanceOptions.SECRETS_DIR), file);
     }
-    return OpenAiOptions.servesAnyone(settings) ? null : new ApiKeys(List.of());
+    return InstanceOptions.servesAnyone(settings) ? null : new ApiKeys(Map.of());
   }
 
   /**
@@ -87,7 +86,7 @@ public final class ApiKeys {
    * @throws IllegalArgumentException when the file is missing, accessible to others or invalid
    */
   public static ApiKeys read(@Nullable Path directory, String name) {
-    List<HashedKey> keys = new ArrayList<>();
+    Map<byte[], ApiKey> keys = new LinkedHashMap<>();
     Set<Object> seen = new HashSet<>();
     SecretFiles.lines(directory, name, MAX_FILE_BYTES)
         .forEach(
@@ -105,8 +104,7 @@ public final class ApiKeys {
               if (!seen.add(parts.group(1)) | !seen.add(hash)) {
                 throw SecretFiles.unusable(name, "line " + number, "each id and each key once");
               }
-              keys.add(
-                  new HashedKey(HexFormat.of().parseHex(hash), new ApiKey(parts.group(1), models)));
+              keys.put(HexFormat.of().parseHex(hash), new ApiKey(parts.group(1), models));
             });
     if (keys.isEmpty() || keys.size() > MAX_KEYS) {
       throw SecretFiles.unusable(name, keys.size() + " keys", "1 to " + MAX_KEYS);
@@ -122,7 +120,7 @@ public final class ApiKeys {
   /** Returns whether names may be the models of a key: {@link #ALL_MODELS} alone, or names. */
   public static boolean areModels(Set<String> models) {
     return models.equals(Set.of(ALL_MODELS))
-        || models.stream().allMatch(OpenAiOptions::isModelName);
+        || models.stream().allMatch(OpenAiOptions.MODEL_NAME::allows);
   }
 
   /** Returns the line of the file for a key. */
@@ -146,15 +144,10 @@ public final class ApiKeys {
   public @Nullable ApiKey lookup(String presented) {
     byte[] hash = sha256(presented);
     ApiKey found = null;
-    for (HashedKey each : all) {
-      found = MessageDigest.isEqual(hash, each.hash) ? each.key : found;
+    for (Map.Entry<byte[], ApiKey> each : all.entrySet()) {
+      found = MessageDigest.isEqual(hash, each.getKey()) ? each.getValue() : found;
     }
     return found;
-  }
-
-  /** Returns whether no client has a key. */
-  public boolean isEmpty() {
-    return all.isEmpty();
   }
 
   private static byte[] sha256(String text) {

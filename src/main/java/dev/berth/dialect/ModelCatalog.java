@@ -1,7 +1,7 @@
 package dev.berth.dialect;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.OpenAiOptions;
+import dev.berth.config.builtin.OpenAiOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.protocol.port.ModelHeader;
 import io.vertx.core.buffer.Buffer;
@@ -58,19 +58,15 @@ public record ModelCatalog(
           .add(model.get(OpenAiOptions.UPSTREAM_NAME));
     }
     List<DeploymentId> deployments = List.copyOf(names.keySet());
-    List<Integer> counts = new ArrayList<>();
-    for (DeploymentId each : deployments) {
-      counts.add(withFallbacks(each, fallbacks).stream().mapToInt(id -> origins.apply(id)).sum());
-    }
     Map<String, ModelTarget> targets = new LinkedHashMap<>();
     for (Settings model : models) {
       DeploymentId own = deployment(model, application);
       String upstreamName = model.get(OpenAiOptions.UPSTREAM_NAME);
       StringBuilder parts = new StringBuilder();
-      for (DeploymentId each : withFallbacks(own, fallbacks)) {
+      for (DeploymentId each : withFallbacks(own, fallbacks, new LinkedHashSet<>())) {
         Set<String> known = names.getOrDefault(each, Set.of(upstreamName));
-        String name = known.contains(upstreamName) ? upstreamName : known.iterator().next();
-        parts.append(ModelHeader.part(each, name));
+        String other = known.iterator().next();
+        parts.append(ModelHeader.part(each, known.contains(upstreamName) ? upstreamName : other));
       }
       String name = model.get(OpenAiOptions.NAME);
       List<String> all = new ArrayList<>(List.of(name));
@@ -81,14 +77,12 @@ public record ModelCatalog(
     return new ModelCatalog(
         deployments,
         Collections.unmodifiableMap(targets),
-        counts,
+        deployments.stream()
+            .map(each -> withFallbacks(each, fallbacks, new LinkedHashSet<>()))
+            .map(all -> all.stream().mapToInt(origins::apply).sum())
+            .toList(),
         UsageMode.valueOf(openAi.get(OpenAiOptions.USAGE).toUpperCase(Locale.ROOT)),
         openAi.get(OpenAiOptions.STORED).equals("shared"));
-  }
-
-  public ModelCatalog {
-    deployments = List.copyOf(deployments);
-    origins = List.copyOf(origins);
   }
 
   private static DeploymentId deployment(Settings model, String application) {
@@ -96,19 +90,13 @@ public record ModelCatalog(
   }
 
   private static Set<DeploymentId> withFallbacks(
-      DeploymentId first, Function<DeploymentId, List<DeploymentId>> fallbacks) {
-    Set<DeploymentId> all = new LinkedHashSet<>();
-    add(first, fallbacks, all);
-    return all;
-  }
-
-  private static void add(
-      DeploymentId one,
+      DeploymentId first,
       Function<DeploymentId, List<DeploymentId>> fallbacks,
       Set<DeploymentId> into) {
-    if (into.add(one)) {
-      fallbacks.apply(one).forEach(each -> add(each, fallbacks, into));
+    if (into.add(first)) {
+      fallbacks.apply(first).forEach(each -> withFallbacks(each, fallbacks, into));
     }
+    return into;
   }
 
   /** Returns the target of a name or alias; null for an unknown one. */

@@ -4,6 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
 import dev.berth.code.RetainedLoaders;
+import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
@@ -11,10 +12,14 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.McpOptions;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.UpstreamOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.ProbeUpstream;
 import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.ControllerEvent.UpstreamProbed;
+import dev.berth.dialect.ModelAdmission;
+import dev.berth.dialect.ModelCatalog;
+import dev.berth.ingress.DialectRoute;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.McpRoute;
@@ -183,7 +188,30 @@ final class InstanceRuntime {
       return side(ingress);
     }
     String application = ingress.application();
-    return leadsTo(application, TrafficPolicy.of(traffic, application, ingress));
+    ModelCatalog models = models(application, traffic);
+    return models == null
+        ? leadsTo(application, TrafficPolicy.of(traffic, application, ingress))
+        : IngressRoute.to(
+            application,
+            new DialectRoute(
+                new ModelAdmission(models, on.proxies().keys()),
+                models.deployments().stream().map(this::side).toList()));
+  }
+
+  /** Returns the models of {@code berth:openai}; null for another application. */
+  private @Nullable ModelCatalog models(String application, Settings traffic) {
+    Settings openAi = traffic.find(ApplicationConfig.OPENAI);
+    return openAi == null
+        ? null
+        : ModelCatalog.of(
+            openAi,
+            application,
+            each ->
+                deployments.settings(each).get(DeploymentConfig.FALLBACK).stream()
+                    .map(name -> new DeploymentId(application, name))
+                    .filter(deployments::isWanted) // a new one is configured after this
+                    .toList(),
+            each -> UpstreamOptions.origins(deployments.settings(each)));
   }
 
   private IngressRoute leadsTo(String application, TrafficPolicy policy) {

@@ -3,11 +3,13 @@ package dev.berth.node;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.HandlerFactory;
 import dev.berth.code.BuiltInHandlers;
+import dev.berth.code.StartFailedException;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
+import dev.berth.dialect.ApiKeys;
 import dev.berth.dialect.mcp.SessionIds;
 import dev.berth.node.loops.Identity;
 import dev.berth.protocol.port.UpstreamContext;
@@ -32,6 +34,7 @@ import org.jspecify.annotations.Nullable;
  * @param incarnation random number of this start
  * @param lease lease of the shares in a cluster
  * @param members ports of the nodes of the cluster
+ * @param keys of the clients of {@code berth:openai}; null if it needs none
  * @param sessions ids of MCP sessions
  */
 record ProxyHandlers(
@@ -39,15 +42,22 @@ record ProxyHandlers(
     long incarnation,
     OwnerLease lease,
     MemberPorts members,
+    @Nullable ApiKeys keys,
     SessionIds sessions)
     implements BuiltInHandlers {
 
+  /**
+   * Reads the file of keys.
+   *
+   * @throws StartFailedException when it is unusable
+   */
   ProxyHandlers(ServeConfig config, Identity identity) {
     this(
         config,
         identity.incarnation(),
         new OwnerLease(identity.nanoClock()),
         new MemberPorts(),
+        keys(config),
         new SessionIds(random(identity)));
   }
 
@@ -55,6 +65,14 @@ record ProxyHandlers(
     byte[] key = new byte[32];
     identity.chance().nextBytes(key);
     return key;
+  }
+
+  private static @Nullable ApiKeys keys(ServeConfig config) {
+    try {
+      return ApiKeys.of(config.settings());
+    } catch (IllegalArgumentException unusable) {
+      throw new StartFailedException("berth.openai.api_keys_file: " + unusable.getMessage());
+    }
   }
 
   @Override

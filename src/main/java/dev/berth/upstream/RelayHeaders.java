@@ -5,6 +5,7 @@ import static java.time.format.DateTimeFormatter.RFC_1123_DATE_TIME;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
+import dev.berth.protocol.port.ModelHeader;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
@@ -62,6 +63,7 @@ final class RelayHeaders {
         (name, value) -> {
           String lower = name.toLowerCase(Locale.ROOT);
           if (passesHop(lower, connection)
+              && !(settings.isOpenAi() && isOfOpenAi(lower))
               && !lower.equals("content-length")
               && !lower.equals("x-request-id")
               && (!isOfClient(lower) || settings.passHeaders().contains(lower))
@@ -138,6 +140,11 @@ final class RelayHeaders {
     return OF_CLIENT.contains(alias(name)) || alias(name).startsWith("x-berth-");
   }
 
+  /** Returns whether a header states the client's account, or the model in its own words. */
+  private static boolean isOfOpenAi(String name) {
+    return alias(name).startsWith("openai-") || name.equals(ModelHeader.HEADER);
+  }
+
   /** Returns the milliseconds of {@code retry-after}; negative when it has none. */
   static long retryAfterMillis(Headers headers, RequestContext context) {
     String value = headers.get("retry-after");
@@ -161,7 +168,9 @@ final class RelayHeaders {
    */
   static String target(Request request, UpstreamSettings settings, String rootPath) {
     String path = without(settings.stripPrefix(), without(rootPath, request.path()));
-    String target = settings.pathPrefix() + path;
+    String prefix = settings.pathPrefix();
+    String target =
+        prefix + (settings.isOpenAi() && !prefix.isEmpty() ? without("/v1", path) : path);
     int slashes = 0;
     while (target.startsWith("/", slashes)) {
       slashes++;

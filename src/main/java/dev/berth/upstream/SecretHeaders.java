@@ -1,7 +1,7 @@
 package dev.berth.upstream;
 
 import dev.berth.api.Headers;
-import dev.berth.config.SecretFiles;
+import dev.berth.net.tls.SecretFiles;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -62,6 +62,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private final ArrayDeque<Buffer> received = new ArrayDeque<>(1); // parts not yet written
   private RelayState state = RelayState.WAITING;
   private @Nullable UpstreamExchange exchange; // set before any event of it
+  private @Nullable ModelRewrite rewrite; // null: the body passes unchanged
   private boolean bodiless; // a response to HEAD
   private boolean requestEnded;
   private boolean responseEnded;
@@ -131,13 +132,21 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   Future<Response> start(Request request, UpstreamClient client) {
     bodiless = request.method().equals("HEAD");
     Buffer whole = requestEnded ? joined() : null;
+    long length = whole == null ? declaredLength(request) : whole.length();
+    ModelRewrite change =
+        ModelRewrite.of(request.headers(), context.deployment(), settings, length);
+    if (change != null && (whole == null || change.fits(whole))) {
+      rewrite = change;
+      length = length < 0 ? length : length + change.growth();
+      whole = whole == null ? null : change.pass(whole);
+    }
     UpstreamExchange begun =
         client.send(
             new UpstreamRequest(
                 request.method(),
                 RelayHeaders.target(request, settings, instance.rootPath()),
                 RelayHeaders.toUpstream(request, context, settings, instance.via()),
-                declaredLength(request)),
+                length),
             whole,
             this);
     exchange = begun;
@@ -163,9 +172,13 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private void onRequestPiece(ReadStream<Buffer> body, Buffer piece) {
     if (exchange == null) {
       received.add(piece);
+    } else if (rewrite != null && !rewrite.fits(piece)) {
+      String reason = "request: no model at its place"; // cancels
+      ((EarlyFailure) context).breakOff(BerthException.Kind.OUTCOME_UNKNOWN, reason);
     } else {
       body.pause();
-      exchange.write(piece).onSuccess(accepted -> body.resume());
+      Buffer next = rewrite == null ? piece : rewrite.pass(piece);
+      exchange.write(next).onSuccess(accepted -> body.resume());
     }
   }
 

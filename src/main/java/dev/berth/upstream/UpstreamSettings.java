@@ -3,11 +3,11 @@ package dev.berth.upstream;
 import dev.berth.api.Deployment;
 import dev.berth.api.Headers;
 import dev.berth.config.DeploymentConfig;
-import dev.berth.config.SecretFiles;
 import dev.berth.config.UpstreamOptions;
 import dev.berth.config.UpstreamOrigin;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Settings;
+import dev.berth.net.tls.SecretFiles;
 import dev.berth.upstream.client.AddressPolicy;
 import dev.berth.upstream.client.UpstreamClient;
 import dev.berth.upstream.client.UpstreamTarget;
@@ -29,6 +29,8 @@ import org.jspecify.annotations.Nullable;
  * value.
  *
  * @param stripPrefix removed from the path of a request
+ * @param isOpenAi whether requests are those of {@code berth:openai}
+ * @param model name of the model in each request; null for that of the request's own deployment
  * @param secret headers of the operator, set last
  * @param notRun statuses by which the upstream refuses a request without running it
  * @param isOnly whether no other upstream or fallback could run a refused request
@@ -37,6 +39,8 @@ record UpstreamSettings(
     UpstreamTarget target,
     String stripPrefix,
     String pathPrefix,
+    boolean isOpenAi,
+    @Nullable String model,
     Set<String> passHeaders,
     Headers secret,
     int readAheadBytes,
@@ -81,6 +85,8 @@ record UpstreamSettings(
         target(entry, addresses(userConfig, origin, secret.size() > 0, instance), instance),
         route == null || route.equals("/") ? "" : route.toString(),
         prefix,
+        Boolean.TRUE.equals(userConfig.get(UpstreamOptions.IS_OPENAI)),
+        entry.find(UpstreamOptions.MODEL),
         Set.copyOf(entry.get(UpstreamOptions.PASS_HEADERS)),
         secret,
         Math.max(1, entry.get(UpstreamOptions.READ_AHEAD_BYTES)),

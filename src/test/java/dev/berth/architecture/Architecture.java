@@ -46,7 +46,7 @@ final class Architecture {
           protocol: api stream
           view: api protocol
           config: api net
-          dialect: api protocol config
+          dialect: api net protocol config
           metrics: api protocol config view
           ingress: api net stream protocol config metrics routing dialect
           routing: api stream protocol view config metrics

@@ -309,7 +309,7 @@ class CommandLineTest {
     assertThat(err.toString())
         .startsWith(
             "Missing command: one of run, validate, deploy, status, config, scale, autoscaling, history, traffic, rollback,"
-                + " logs, ledger, upstream, explain, shutdown, drain, cluster, schema, completion");
+                + " logs, ledger, upstream, key, explain, shutdown, drain, cluster, schema, completion");
     assertThat(execute("serve")).isEqualTo(2);
     assertThat(execute("validate")).isEqualTo(2);
     assertThat(execute("validate", valid, valid)).isEqualTo(2);

@@ -94,6 +94,49 @@ class BuiltInApplicationTest {
                 + " berth.secrets_dir of the instance)");
   }
 
+  private static ServeConfig models(String args, String instance) {
+    String text =
+        "{applications: [{name: a, import_path: 'berth:openai', args: %s, deployments: [%s, %s]}], %s}"
+            .formatted(args, ONE, OTHER, instance);
+    return ConfigReader.read("test.yaml", Path.of("."), text);
+  }
+
+  private static BuildCache.LoadedRevision load(
+      Map<String, LoadedApplication> known, ServeConfig file) {
+    BuildCache.BuildInputs inputs = new BuildCache.BuildInputs(file.applications().get(0), file);
+    return ApplicationLoader.read(inputs, known, deployment -> HANDLER);
+  }
+
+  @Test
+  void otherModelsAreNoOtherCodeButAnotherRoute() {
+    String local = "http_options: {host: 127.0.0.1}";
+    BuildCache.LoadedRevision first =
+        load(Map.of(), models("{models: [{name: m, deployment: d}]}", local));
+    Map<String, LoadedApplication> known = Map.of(first.code().build(), first.code());
+    BuildCache.LoadedRevision second =
+        load(known, models("{models: [{name: m, deployment: e}]}", local));
+    assertThat(second.code()).isSameAs(first.code());
+    assertThat(second.built().targets()).isEqualTo(first.built().targets());
+    assertThat(second.built().traffic()).isNotNull().isNotEqualTo(first.built().traffic());
+    assertThat(first.built().ingress()).isEqualTo("d");
+    assertThat(load(Map.of(), ONE, OTHER).built().traffic()).isNull();
+  }
+
+  @Test
+  void openInstanceRefusesModelsWithoutKeys() {
+    String args = "{models: [{name: m, deployment: d}]}";
+    assertThat(ApplicationCheck.problems(models(args, "http_options: {port: 1}")))
+        .extracting(ConfigProblem::toString)
+        .singleElement()
+        .asString()
+        .contains(
+            "applications[0].import_path: berth:openai",
+            "http_options.host",
+            "api_keys_file",
+            "allow_unauthenticated");
+    assertThat(ApplicationCheck.problems(models(args, "http_options: {host: '::1'}"))).isEmpty();
+  }
+
   @Test
   void instanceWithoutHandlersRefusesTheApplication() {
     ServeConfig file = file(ONE);

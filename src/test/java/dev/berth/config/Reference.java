@@ -1,5 +1,6 @@
 package dev.berth.config;
 
+import dev.berth.config.builtin.OpenAiOptions;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.ListType;
 import dev.berth.config.keys.Section;
@@ -51,7 +52,10 @@ final class Reference {
   private Reference() {}
 
   static String render() {
-    return INTRODUCTION + render(ServeConfig.SECTION);
+    StringBuilder args = new StringBuilder();
+    String path = "applications[].args";
+    section(OpenAiOptions.SECTION, path, "`" + path + "` of `berth:openai`", args);
+    return INTRODUCTION + render(ServeConfig.SECTION) + args;
   }
 
   /** The tables of a file. */

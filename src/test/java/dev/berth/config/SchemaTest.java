@@ -142,12 +142,18 @@ class SchemaTest {
       if (name.equals("applications")) {
         boolean proxy = path.matches(".*(upstreams\\[]|fallback|replay_bytes|idempotent).*");
         below.put("import_path", proxy ? "berth:proxy" : "a.B");
+        if (path.endsWith("upstreams[].model")) {
+          below.put("import_path", "berth:openai");
+          below.put("args", json(Yaml.plain("{models: [{name: m, deployment: d}]}")));
+        }
       } else if (name.equals("deployments")) {
         below.put("name", "d");
       } else if (name.equals("endpoints")) {
         below.put("route_prefix", "/e");
       } else if (name.equals("upstreams")) {
         below.put("url", "https://h").put("max_ongoing_requests", 65535);
+      } else if (name.equals("openai")) {
+        at.put("secrets_dir", "s");
       } else if (name.equals("health") && path.contains("upstreams[]")) {
         below.put("path", "/");
       } else if (name.equals("cluster")) {

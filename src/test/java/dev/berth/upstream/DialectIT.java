@@ -10,6 +10,7 @@ import dev.berth.node.TestNode;
 import dev.berth.upstream.UpstreamRig.ClientSocket;
 import io.vertx.core.json.JsonObject;
 import java.net.http.HttpResponse;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -22,12 +23,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 class DialectIT {
   private static final String CHAT = "/v1/chat/completions";
   private static final String MODELS =
-      """
-      berth:openai
-          args: {%smodels: [
-            {name: small, deployment: one, aliases: [tiny], upstream_name: s-1},
-            {name: large, deployment: two}]}\
-      """;
+      "{%smodels: [{name: small, deployment: one, aliases: [tiny], upstream_name: s-1},"
+          + " {name: large, deployment: two}]}";
 
   private CountingUpstream one;
   private CountingUpstream two;
@@ -50,19 +47,17 @@ class DialectIT {
     }
   }
 
-  private void start(String args, String more, String ofOne) throws Exception {
+  private void start(String args, String ofOne) throws Exception {
     rig =
-        new UpstreamRig(
-            "",
+        UpstreamRig.ofModels(
             MODELS.formatted(args),
-            more,
             deployment("one", ofOne, upstream(one.url(), 2)),
             deployment("two", "", upstream(two.url(), 2, "model: vendor/large-2")));
     rig.awaitOpen(4);
   }
 
   private HttpResponse<String> post(String path, String body, String... headers) {
-    return rig.node.post(path, body, headers);
+    return rig.node.post("/models" + path, body, headers);
   }
 
   private static JsonObject error(HttpResponse<String> answer) {
@@ -74,7 +69,7 @@ class DialectIT {
   @ParameterizedTest
   @CsvSource({"small, s-1", "tiny, s-1", "large, vendor/large-2"})
   void modelSelectsTheUpstreamWhichGetsItsOwnName(String model, String name) throws Exception {
-    start("", "", "");
+    start("", "");
     String body = "{\"messages\":[\"model\"],\"model\" : \"%s\",\"x\":1}";
     HttpResponse<String> answer =
         post(CHAT + "?echo", body.formatted(model), "openai-beta", "b", "accept-encoding", "gzip");
@@ -88,7 +83,7 @@ class DialectIT {
 
   @Test
   void largeBodyPassesWithTheModelBehindIt() throws Exception {
-    start("", "", "");
+    start("", "");
     String body = "{\"messages\":\"" + "m".repeat(3 << 20) + "\",\"model\":\"%s\"}";
     HttpResponse<String> answer = post("/v1/messages?echo", body.formatted("small"));
     assertThat(answer.body()).isEqualTo(body.formatted("s-1"));
@@ -99,7 +94,7 @@ class DialectIT {
       delimiter = '|',
       value = {
         "/v1/chat/completions | {\"model\":\"none\"} | 404 | model_not_found | model",
-        "/v1/chat/completions | {} | 400 | missing_model | model",
+        "/v1/chat/completions | {} | 400 | missing_required_parameter | model",
         "/v1/chat/completions | {\"model\":\"small\" | 400 | invalid_json | ",
         "/v1/chat/completions | {\"model\":\"small\",\"stream\":\"yes\"} | 400 | | stream",
         "/v1/responses | {\"model\":\"small\",\"background\":true} | 400 | | background",
@@ -110,7 +105,7 @@ class DialectIT {
       })
   void badRequestGetsAnErrorOfTheApi(
       String path, String body, int status, String code, String param) throws Exception {
-    start("", "", "");
+    start("", "");
     HttpResponse<String> answer = post(path, body);
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(status);
     if (status != 200) {
@@ -125,7 +120,7 @@ class DialectIT {
 
   @Test
   void fallbackGetsItsOwnNameOfTheModel() throws Exception {
-    start("", "", "fallback: [two]");
+    start("", "fallback: [two]");
     one.behave("status=429");
     HttpResponse<String> answer = post(CHAT + "?echo", "{\"model\":\"small\"}");
     assertThat(answer.body()).isEqualTo("{\"model\":\"vendor/large-2\"}");
@@ -133,7 +128,7 @@ class DialectIT {
 
   @Test
   void compressedBodyIsRefused() throws Exception {
-    start("", "", "");
+    start("", "");
     assertThat(post(CHAT, "{\"model\":\"small\"}", "content-encoding", "gzip").statusCode())
         .isEqualTo(415);
   }
@@ -142,24 +137,25 @@ class DialectIT {
 
   @Test
   void modelsAreListedInBothForms() throws Exception {
-    start("", "", "");
-    JsonObject openAi = new JsonObject(rig.node.get("/v1/models").body());
+    start("", "");
+    JsonObject openAi = new JsonObject(rig.node.get("/models/v1/models").body());
     assertThat(openAi.getString("object")).isEqualTo("list");
     assertThat(openAi.getJsonArray("data")).hasSize(3);
     JsonObject anthropic =
-        new JsonObject(rig.node.get("/v1/models/tiny", "anthropic-version", "2023-06-01").body());
+        new JsonObject(
+            rig.node.get("/models/v1/models/tiny", "anthropic-version", "2023-06-01").body());
     assertThat(anthropic.getString("type")).isEqualTo("model");
-    assertThat(rig.node.get("/v1/models/none").statusCode()).isEqualTo(404);
+    assertThat(rig.node.get("/models/v1/models/none").statusCode()).isEqualTo(404);
   }
 
   // --- failures of streams ---
 
   @Test
   void streamThatFailsBetweenEventsEndsWithAnErrorEvent() throws Exception {
-    start("", "", "");
+    start("", "");
     try (ClientSocket client = rig.client()) {
       String body = "{\"model\":\"small\",\"stream\":true}";
-      client.send(head(CHAT + "?events=1000&every=20&wait=10", body.length()) + body);
+      client.send(head("/models" + CHAT + "?events=1000&every=20&wait=10", body.length()) + body);
       client.readUntil("data:");
       one.stop();
       String rest = client.readUntil("0\r\n\r\n");
@@ -170,6 +166,10 @@ class DialectIT {
     rig.awaitOpen(4);
   }
 
+  private CompletableFuture<HttpResponse<String>> chat(String model) {
+    return rig.node.postAsync("/models" + CHAT, "{\"model\":\"%s\"}".formatted(model));
+  }
+
   private static String head(String path, int length) {
     return "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n".formatted(path, length);
   }
@@ -177,18 +177,19 @@ class DialectIT {
   @Test
   void fullQueueStatesItsDelayInMilliseconds() throws Exception {
     rig =
-        new UpstreamRig(
-            "",
+        UpstreamRig.ofModels(
             MODELS.formatted(""),
-            "",
-            "{name: one, max_queued_requests: 0, berth: {upstreams: [%s]}}"
+            "{name: one, max_queued_requests: 1, berth: {upstreams: [%s]}}"
                 .formatted(upstream(one.url(), 1)),
             deployment("two", "", upstream(two.url(), 1)));
     rig.awaitOpen(2);
     one.behave("wait=700");
-    var first = rig.node.postAsync(CHAT, "{\"model\":\"small\"}");
+    CompletableFuture<HttpResponse<String>> first = chat("small");
     TestNode.until(() -> one.ongoing() == 1, () -> "not sent");
-    HttpResponse<String> answer = post(CHAT, "{\"model\":\"small\"}");
+    CompletableFuture<HttpResponse<String>> second = chat("tiny");
+    CompletableFuture<HttpResponse<String>> third = chat("tiny");
+    CompletableFuture.anyOf(second, third).join(); // the refused one
+    HttpResponse<String> answer = (second.isDone() ? second : third).join();
     assertThat(answer.statusCode()).isEqualTo(503);
     assertThat(answer.headers().firstValue("retry-after-ms")).contains("1000");
     assertThat(error(answer).getString("code")).isEqualTo("back_pressure");
@@ -196,5 +197,6 @@ class DialectIT {
         post("/v1/messages", "{\"model\":\"small\"}", "anthropic-version", "2023-06-01");
     assertThat(error(anthropic).getString("type")).isEqualTo("overloaded_error");
     assertThat(first.join().statusCode()).isEqualTo(200);
+    assertThat((answer == second.join() ? third : second).join().statusCode()).isEqualTo(200);
   }
 }

@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,6 +24,16 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RelayHeadersTest {
   private static UpstreamSettings settings(
       String strip, String prefix, Set<String> pass, Headers secret) {
+    return settings(strip, prefix, false, null, pass, secret);
+  }
+
+  static UpstreamSettings settings(
+      String strip,
+      String prefix,
+      boolean openAi,
+      @Nullable String model,
+      Set<String> pass,
+      Headers secret) {
     UpstreamTarget target =
         new UpstreamTarget(
             "u",
@@ -34,7 +45,7 @@ class RelayHeadersTest {
             new AddressPolicy(false, Set.of(), Set.of(), Map::of, null),
             new UpstreamTarget.HttpChoice(UpstreamTarget.HttpVersions.HTTP_1, 0));
     return new UpstreamSettings(
-        target, strip, prefix, pass, secret, 1, Set.of(), false, true, 0, 0, null);
+        target, strip, prefix, openAi, model, pass, secret, 1, Set.of(), false, true, 0, 0, null);
   }
 
   private static List<String> sent(Headers from, Set<String> pass, Headers secret) {
@@ -115,6 +126,20 @@ class RelayHeadersTest {
     assertThat(sent(from, Set.of(lower), Headers.empty())).contains(lower + ": v");
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"OpenAI-Organization", "openai_project", "x-berth-model"})
+  void accountOfTheClientDoesNotPassWithOpenAi(String name) {
+    Request request = Request.of("GET", "/", null, Headers.of(name, "v"), Buffer.buffer());
+    UpstreamSettings openAi =
+        settings("", "", true, null, Set.of("x-berth-model"), Headers.empty());
+    assertThat(RelayHeaders.toUpstream(request, new FakeParent(), openAi, "via").get(name))
+        .isNull();
+    UpstreamSettings proxy =
+        settings("", "", false, null, Set.of("x-berth-model"), Headers.empty());
+    assertThat(RelayHeaders.toUpstream(request, new FakeParent(), proxy, "via").get(name))
+        .isEqualTo("v");
+  }
+
   @Test
   void requestIdOfTheOperatorReplacesTheOneOfTheRequest() {
     assertThat(sent(Headers.empty(), Set.of(), Headers.of("x-request-id", "fixed")))
@@ -148,6 +173,19 @@ class RelayHeadersTest {
     assertThat(RelayHeaders.target(request, settings, root)).isEqualTo(target);
     assertThat(RelayHeaders.target(request.withQuery("a=b?c"), settings, root))
         .isEqualTo(target + "?a=b?c");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'', /v1/chat/completions, /v1/chat/completions",
+    "/openai/v1, /v1/chat/completions, /openai/v1/chat/completions",
+    "/v1beta/openai, /v1/models, /v1beta/openai/models",
+    "/api, /v1, /api",
+    "/api, /v11/chat, /api/v11/chat",
+  })
+  void pathPrefixReplacesTheVersionWithOpenAi(String prefix, String path, String target) {
+    UpstreamSettings openAi = settings("/llm", prefix, true, null, Set.of(), Headers.empty());
+    assertThat(RelayHeaders.target(Request.get("/llm" + path), openAi, "")).isEqualTo(target);
   }
 
   @ParameterizedTest

@@ -17,50 +17,57 @@ import java.util.List;
 final class UpstreamRig implements AutoCloseable {
   private static final int READ_LIMIT_MS = 20_000;
 
+  private static final String PROXY = "import_path: berth:proxy";
+
   final TestNode node;
   private final String more;
-  private final String route;
-  private final String path;
 
   /**
    * @param more keys of the instance's {@code berth}
    * @param deployments of the application, one a line, in flow style
    */
   UpstreamRig(String more, String... deployments) throws Exception {
-    this("models", "berth:proxy", more, deployments);
+    this(PROXY, more, deployments);
+  }
+
+  private UpstreamRig(String keys, String more, String[] deployments) throws Exception {
+    this.more = more;
+    this.node = new TestNode(config(keys, deployments));
   }
 
   /**
-   * @param route without the slash
-   * @param path of the import, with further keys of the application, one a line
+   * Starts an instance whose application is {@code berth:openai}.
+   *
+   * @param args of the application
    */
-  UpstreamRig(String route, String path, String more, String... deployments) throws Exception {
-    this.more = more;
-    this.route = route;
-    this.path = path;
-    this.node = new TestNode(config(deployments));
+  static UpstreamRig ofModels(String args, String... deployments) throws Exception {
+    return new UpstreamRig(openAi(args), "", deployments);
   }
 
-  private String config(String... deployments) {
+  private static String openAi(String args) {
+    return "import_path: berth:openai\n    args: " + args;
+  }
+
+  private String config(String keys, String[] deployments) {
     return """
         http_options: {host: 127.0.0.1, port: 0}
         %s
         berth: {event_loops: 2, ephemeral: true, admin: {port: 0}, shutdown_timeout_s: 5%s}
         """
-        .formatted(applications(deployments), more.isEmpty() ? "" : ", " + more);
+        .formatted(applications(keys, deployments), more.isEmpty() ? "" : ", " + more);
   }
 
-  private String applications(String... deployments) {
+  private static String applications(String keys, String[] deployments) {
     StringBuilder text =
         new StringBuilder(
             """
             applications:
               - name: models
-                route_prefix: /%s
-                import_path: %s
+                route_prefix: /models
+                %s
                 deployments:
             """
-                .formatted(route, path));
+                .formatted(keys));
     List.of(deployments).forEach(each -> text.append("      - ").append(each).append('\n'));
     return text.toString();
   }
@@ -78,8 +85,17 @@ final class UpstreamRig implements AutoCloseable {
 
   /** Declares the application again. */
   void declare(String... deployments) {
+    declare(PROXY, deployments);
+  }
+
+  /** Declares the application as {@code berth:openai}. */
+  void declareModels(String args, String... deployments) {
+    declare(openAi(args), deployments);
+  }
+
+  private void declare(String keys, String[] deployments) {
     HttpResponse<String> answer =
-        node.admin("PUT", "/api/serve/applications/", applications(deployments));
+        node.admin("PUT", "/api/serve/applications/", applications(keys, deployments));
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
   }
 

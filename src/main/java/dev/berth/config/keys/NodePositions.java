@@ -36,9 +36,11 @@ public record NodePositions(Node node, Map<String, Node> given, ParseContext pla
   /**
    * Reads the mapping of {@code key} as another section, in order to report problems. The mapping
    * must contain the key.
+   *
+   * @return null if it is no mapping
    */
-  public void check(ConfigKey<?> key, Section as) {
-    as.read(Objects.requireNonNull(given.get(key.name())), place.key(key.name()));
+  public @Nullable Settings check(ConfigKey<?> key, Section as) {
+    return as.read(Objects.requireNonNull(given.get(key.name())), place.key(key.name()));
   }
 
   /** Reports a warning at the value of {@code key}; without a value, does nothing. */

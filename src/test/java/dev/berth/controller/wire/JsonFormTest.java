@@ -7,7 +7,6 @@ import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;
-import dev.berth.config.TrafficOptions;
 import dev.berth.config.Yaml;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction;
@@ -230,8 +229,7 @@ class JsonFormTest {
             shadow: [{deployment: c, fraction: 0.05, compare: true}]
             shard_key: {path: 2}
         """;
-    Settings berth = Yaml.read(text).applications().get(0).get(ApplicationConfig.BERTH);
-    Settings traffic = TrafficOptions.ofRoute(berth);
+    Settings traffic = Yaml.read(text).applications().get(0).routeSettings();
     assertThat(traffic).isNotNull();
     return traffic;
   }

@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.net.tls;
 
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.builtin;
 
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
@@ -12,7 +12,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,15 +24,11 @@ public final class OpenAiOptions {
   /** Maximum number of aliases of one model. */
   public static final int MAX_ALIASES = 100;
 
-  /** Characters that need no escape in JSON, in the file of keys, or in a header of Berth. */
-  private static final String NAME_PATTERN = "^(?!\\*$)[!#-+\\--:<-\\[\\]-~]{1,256}$";
-
-  private static final Pattern OF_NAME = Pattern.compile(NAME_PATTERN);
-
-  /** Name of a model. */
-  static final Type<String> MODEL_NAME =
+  /** Name of a model, which needs no escape in JSON, in the file of keys, or in a header. */
+  public static final Type<String> MODEL_NAME =
       Types.string(
-          "1 to 256 visible ASCII characters without \" \\ , and ;, other than *", NAME_PATTERN);
+          "1 to 256 visible ASCII characters without \" \\ , and ;, other than *",
+          "^(?!\\*$)[!#-+\\--:<-\\[\\]-~]{1,256}$");
 
   // --- a model ---
 
@@ -80,7 +75,7 @@ public final class OpenAiOptions {
                   + " created it, so that they are refused unless the deployment has one origin and"
                   + " no fallback; shared is one store of all upstreams.");
 
-  static final Section SECTION = KEYS.section().check(OpenAiOptions::checkModels);
+  public static final Section SECTION = KEYS.section().check(OpenAiOptions::checkModels);
 
   // --- the instance ---
 
@@ -98,39 +93,17 @@ public final class OpenAiOptions {
           .key("allow_unauthenticated", Types.BOOL, false)
           .means(
               "Whether clients of other machines may use berth:openai applications without a key."
-                  + " Without it and without api_keys_file, only a loopback http_options.host serves"
-                  + " them.");
+                  + " Without it, they need api_keys_file, or a loopback http_options.host. No effect"
+                  + " with api_keys_file.");
 
-  static final Section INSTANCE_SECTION = OF_INSTANCE.section().check(OpenAiOptions::checkInstance);
+  public static final Section INSTANCE_SECTION = OF_INSTANCE.section();
 
   /** The alternatives of an instance that may serve {@code berth:openai}. */
-  static final String ACCESS =
+  public static final String ACCESS =
       "http_options.host: 127.0.0.1; or berth.openai.api_keys_file; or"
           + " berth.openai.allow_unauthenticated: true";
 
   private OpenAiOptions() {}
-
-  /** Returns whether a text may be the name of a model. */
-  public static boolean isModelName(String text) {
-    return OF_NAME.matcher(text).matches();
-  }
-
-  /**
-   * Returns whether an instance serves {@code berth:openai} without keys: on loopback, or because
-   * the operator allows it.
-   *
-   * @param settings of the file, or nested in them
-   */
-  public static boolean servesAnyone(Settings settings) {
-    return Boolean.TRUE.equals(settings.around(ALLOW_UNAUTHENTICATED))
-        || AdminOptions.isLoopback(Objects.requireNonNull(settings.around(HttpOptions.HOST)));
-  }
-
-  private static void checkInstance(Settings values) {
-    if (Boolean.TRUE.equals(values.find(ALLOW_UNAUTHENTICATED)) && values.gives(API_KEYS_FILE)) {
-      values.problem(ALLOW_UNAUTHENTICATED, "true, with api_keys_file", "one of the two");
-    }
-  }
 
   private static void checkModels(Settings values) {
     List<Settings> models = values.all(MODELS);
@@ -156,7 +129,7 @@ public final class OpenAiOptions {
   }
 
   /** Requires that the deployments of the models exist. */
-  static void checkDeployments(Settings openAi, Set<String> names) {
+  public static void checkDeployments(Settings openAi, Set<String> names) {
     for (Settings model : openAi.all(MODELS)) {
       String deployment = model.find(DEPLOYMENT);
       if (deployment != null && !names.contains(deployment)) {

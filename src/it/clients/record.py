@@ -1,0 +1,5 @@
+"""Stores recorded exchanges as fixtures."""
+
+
+def store(folder, client, exchanges, model):
+    raise NotImplementedError
