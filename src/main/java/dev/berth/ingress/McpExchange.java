@@ -54,6 +54,7 @@ final class McpExchange extends HttpExchange {
   private @Nullable McpMessage message; // null for a request without a body
   private @Nullable McpCall kind; // set before the call
   private @Nullable String param; // of the request, that is at fault
+  private @Nullable RoutedCall routed; // set once the request was sent or waits
   private @Nullable EventStream passing; // the response
 
   /**
@@ -188,9 +189,12 @@ final class McpExchange extends HttpExchange {
   RoutedCall start(
       DeploymentRouter router, RouterLoop on, Request request, CallObserver owner, long nowNanos) {
     RoutedReplica only = pinned;
-    return only == null
-        ? super.start(router, on, request, owner, nowNanos)
-        : RoutedCall.start(router, on, request, owner, only, call().kind() != CallKind.REQUEST);
+    RoutedCall call =
+        only == null
+            ? super.start(router, on, request, owner, nowNanos)
+            : RoutedCall.start(router, on, request, owner, only, call().kind() != CallKind.REQUEST);
+    routed = call;
+    return call;
   }
 
   private McpCall call() {
@@ -207,7 +211,8 @@ final class McpExchange extends HttpExchange {
   @Override
   public void onResponse(Response response, String replicaId) {
     String type = response.headers().get("content-type");
-    if (type != null && type.startsWith("text/event-stream")) {
+    boolean plain = response.headers().get("content-encoding") == null;
+    if (plain && type != null && type.startsWith("text/event-stream")) {
       passing = EventStream.ofEvents(UsageMode.OFF);
     }
     super.onResponse(response, replicaId);
@@ -255,9 +260,15 @@ final class McpExchange extends HttpExchange {
     }
   }
 
-  /** A call of a session continues; one that its client could resume has limited time. */
+  /**
+   * Handles the loss of the client. A call of a session continues, unless it still waits for a
+   * slot; one that its client could resume has limited time.
+   */
   @Override
   void clientGone() {
+    if (routed == null || !routed.sent()) {
+      http.headers().remove(DISCONNECT_DISABLED);
+    }
     super.clientGone();
     EventStream passed = passing;
     if (is(ExchangeState.DETACHED)

@@ -5,12 +5,14 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.config.McpOptions;
 import dev.berth.config.keys.Settings;
+import dev.berth.dialect.DialectProblem;
 import dev.berth.dialect.mcp.McpCall;
 import dev.berth.dialect.mcp.McpCall.CallKind;
 import dev.berth.dialect.mcp.McpErrors;
 import dev.berth.dialect.mcp.McpMessage;
 import dev.berth.dialect.mcp.SessionIds;
 import dev.berth.dialect.mcp.SessionIds.SessionId;
+import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.UpstreamContext;
 import dev.berth.protocol.port.UpstreamNotRun;
 import io.vertx.core.Future;
@@ -55,7 +57,8 @@ final class McpUpstream {
   /**
    * Relays a request, or refuses it.
    *
-   * @param isUnreachable whether no connection to the upstream succeeds
+   * @param relay of this request
+   * @param to the upstream
    */
   Future<Response> handle(Request request, UpstreamRelay relay, UpstreamHandler to) {
     McpCall call = McpCall.read(request.headers().get(McpCall.HEADER));
@@ -64,7 +67,13 @@ final class McpUpstream {
     boolean isOurs =
         session != null && session.upstream().equals(sessions.hash(replica.upstream()));
     if (presented != null && !isOurs || isClosed(call) && to.isUnreachable()) {
-      return lostSession();
+      return respond(McpErrors.lostSession());
+    }
+    if (call != null
+        && call.kind() == CallKind.LISTEN
+        && session != null
+        && listening.contains(session.id())) {
+      return respond(McpErrors.secondStream());
     }
     String refusal = call == null ? null : acquire(call, session);
     if (refusal != null) {
@@ -84,7 +93,7 @@ final class McpUpstream {
         .recover(
             failed ->
                 session != null && relay.isUnconnected()
-                    ? lostSession()
+                    ? respond(McpErrors.lostSession())
                     : Future.failedFuture(failed));
   }
 
@@ -100,12 +109,12 @@ final class McpUpstream {
     if (call.isStream() && streams >= maxStreams) {
       return "max_streams: " + maxStreams;
     }
-    if (call.kind() == CallKind.LISTEN && session != null && !listening.add(session.id())) {
-      return "a stream of the session is open";
-    }
     Integer limit = limits.get(call.tool());
     if (limit != null && ongoing.getOrDefault(call.tool(), 0) >= limit) {
       return "tool " + call.tool() + ": " + limit + " calls";
+    }
+    if (call.kind() == CallKind.LISTEN && session != null) {
+      listening.add(session.id());
     }
     streams += call.isStream() ? 1 : 0;
     if (!call.tool().isEmpty()) {
@@ -141,11 +150,12 @@ final class McpUpstream {
     return Headers.of(pairs.toArray(String[]::new));
   }
 
-  private static Future<Response> lostSession() {
+  private static Future<Response> respond(DialectProblem problem) {
+    HttpErrorResponse failure = problem.response();
     return Future.succeededFuture(
         Response.of(
-            404,
+            failure.status(),
             "application/json",
-            McpErrors.body(McpErrors.lostSession().response(), McpMessage.NO_ID, null, "")));
+            McpErrors.body(failure, McpMessage.NO_ID, null, "")));
   }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.fakes.FakeMcpServer;
 import dev.berth.node.TestNode;
+import dev.berth.upstream.UpstreamRig.ClientSocket;
 import io.vertx.core.json.JsonObject;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -289,6 +290,36 @@ class McpIT {
     }
   }
 
+  @Test
+  void leavingClientOfAWaitingCallCancelsIt() throws Exception {
+    startOne("");
+    String session = initialize();
+    try (OpenStream running = openCall(call("busy", "wait"), "mcp-session-id", session)) {
+      running.next("data: ");
+      String body = call("late", "echo");
+      try (ClientSocket waiting = rig.client()) {
+        waiting.send(
+            "POST /models HTTP/1.1\r\nhost: c\r\nmcp-session-id: %s\r\ncontent-length: %d\r\n\r\n%s"
+                .formatted(session, body.length(), body));
+        until(() -> metric("serve_deployment_queued_queries") == 1, "call queued");
+      }
+      until(() -> metric("serve_deployment_queued_queries") == 0, "call cancelled");
+      one.release("busy");
+    }
+    rig.awaitSum("running", 0);
+    assertThat(one.received).noneMatch(each -> each.body().contains("late"));
+  }
+
+  private double metric(String name) {
+    return rig.node
+        .admin("GET", "/metrics", "")
+        .body()
+        .lines()
+        .filter(line -> line.startsWith(name + "{") || line.startsWith("ray_" + name + "{"))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .sum();
+  }
+
   // --- streams ---
 
   @Test
@@ -302,7 +333,7 @@ class McpIT {
       assertThat(a.next(": ")).isEqualTo("open");
       assertThat(b.next(": ")).isEqualTo("open");
       assertThat(rig.sum("running")).isZero();
-      assertRefused(send(to("mcp-session-id", first).GET()), 503, "back_pressure");
+      assertRefused(send(to("mcp-session-id", first).GET()), 409, "stream_open");
       assertRefused(send(to("mcp-session-id", third).GET()), 503, "back_pressure");
       assertThat(post(request("p", "ping", "{}"), "mcp-session-id", third).statusCode())
           .isEqualTo(200);

@@ -35,14 +35,14 @@ public record McpCall(CallKind kind, String tool) {
     return tool.isEmpty() ? kind.name() : kind.name() + " " + tool;
   }
 
-  /** Reads a header; null for none. */
+  /** Reads a header; null for none, or for one that no ingress made. */
   public static @Nullable McpCall read(@Nullable String header) {
-    if (header == null) {
-      return null;
+    String[] words = header == null ? new String[0] : header.split(" ", 2);
+    for (CallKind kind : words.length == 0 ? new CallKind[0] : CallKind.values()) {
+      if (kind.name().equals(words[0])) {
+        return new McpCall(kind, words.length == 1 ? "" : words[1]);
+      }
     }
-    int space = header.indexOf(' ');
-    return space < 0
-        ? new McpCall(CallKind.valueOf(header), "")
-        : new McpCall(CallKind.valueOf(header.substring(0, space)), header.substring(space + 1));
+    return null;
   }
 }

@@ -25,6 +25,15 @@ public final class McpErrors {
         null);
   }
 
+  /** Returns the problem of a session that has a stream already. */
+  public static DialectProblem secondStream() {
+    return new DialectProblem(
+        409,
+        "stream_open",
+        "GET: a stream of the session is open (expected: one per session)",
+        null);
+  }
+
   /**
    * Returns the body of a failure.
    *
