@@ -1,6 +1,7 @@
 package dev.berth.config;
 
 import dev.berth.api.Deployment;
+import dev.berth.config.builtin.McpOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
@@ -194,7 +195,7 @@ public final class DeploymentConfig {
 
   public static final ConfigKey<Settings> MCP =
       OWN.optional("mcp", McpOptions.SECTION)
-          .fallback(McpOptions::usual, "null")
+          .fallback(DeploymentConfig::usualMcp, "null")
           .means("Rules of an application berth:mcp, which has them with their defaults too.");
 
   public static final ConfigKey<Settings> BERTH =
@@ -215,6 +216,13 @@ public final class DeploymentConfig {
 
   static final Section SECTION =
       KEYS.section().and(UnsupportedRayKeys.DEPLOYMENT).check(DeploymentConfig::check);
+
+  /** Returns the rules of a deployment without any; null unless of {@code berth:mcp}. */
+  private static @Nullable Settings usualMcp(Settings deployment) {
+    return ImportPath.MCP.equals(deployment.around(ApplicationConfig.IMPORT_PATH))
+        ? McpOptions.SECTION.empty()
+        : null;
+  }
 
   /** Returns an entry without overrides. */
   public static Settings of(String name) {

@@ -1,5 +1,6 @@
 package dev.berth.dialect;
 
+import io.netty.buffer.ByteBuf;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.buffer.BufferInternal;
 import java.nio.ByteBuffer;
@@ -16,21 +17,19 @@ import java.nio.ByteBuffer;
  */
 public final class EventStream {
   static final int MAX_HELD_BYTES = 65_536;
-  private static final byte[] ID = {'i', 'd', ':'};
   private static final byte[] DATA = {'d', 'a', 't', 'a', ':'};
+  private static final byte[] USAGE = {'"', 'u', 's', 'a', 'g', 'e', '"'};
 
   private final boolean hasEvents;
   private final UsageMode mode;
   private boolean passedAny;
   private TokenUsage usage = TokenUsage.NONE;
   private boolean sawContent;
-  private boolean sawIds;
   private long events;
 
   // of the line
   private int column; // bytes of the line so far
   private boolean isData; // the line begins like a data field
-  private boolean isId; // the line begins like an id field
   private boolean afterCr;
 
   // of the event
@@ -59,7 +58,12 @@ public final class EventStream {
   /** Receives the next bytes of the response and returns the bytes to send, possibly none. */
   public Buffer pass(Buffer piece) {
     passedAny |= piece.length() > 0;
-    ByteBuffer bytes = ((BufferInternal) piece).getByteBuf().nioBuffer();
+    ByteBuf received = ((BufferInternal) piece).getByteBuf();
+    if (hasEvents && isBoundary && !afterCr && mayPassUnread(received)) {
+      countEvents(received);
+      return piece;
+    }
+    ByteBuffer bytes = received.nioBuffer();
     if (hasEvents && mode == UsageMode.INJECT) {
       return passWholeEvents(piece, bytes);
     }
@@ -69,6 +73,58 @@ public final class EventStream {
       }
     }
     return piece;
+  }
+
+  /** Returns whether the bytes are whole events without a usage and without a CR. */
+  private boolean mayPassUnread(ByteBuf bytes) {
+    int length = bytes.readableBytes();
+    boolean needsReading = mode == UsageMode.READ && !sawContent;
+    return !needsReading
+        && mode != UsageMode.INJECT
+        && length > 1
+        && bytes.getByte(length - 1) == '\n'
+        && bytes.getByte(length - 2) == '\n'
+        && bytes.indexOf(0, length, (byte) '\r') < 0
+        && (mode == UsageMode.OFF || !statesUsage(bytes, length));
+  }
+
+  /** Searches from the end of the word backwards, which skips most bytes (Horspool). */
+  private static boolean statesUsage(ByteBuf bytes, int length) {
+    int at = 0;
+    while (at <= length - USAGE.length) {
+      int matched = USAGE.length;
+      while (matched > 0 && bytes.getByte(at + matched - 1) == USAGE[matched - 1]) {
+        matched--;
+      }
+      if (matched == 0) {
+        return true;
+      }
+      byte end = bytes.getByte(at + USAGE.length - 1);
+      int skip = USAGE.length;
+      for (int i = 0; i < USAGE.length - 1; i++) {
+        skip = USAGE[i] == end ? USAGE.length - 1 - i : skip;
+      }
+      at += skip;
+    }
+    return false;
+  }
+
+  private void countEvents(ByteBuf bytes) {
+    int length = bytes.readableBytes();
+    boolean data = false;
+    for (int line = 0; line < length; line = bytes.indexOf(line, length, (byte) '\n') + 1) {
+      boolean blank = bytes.getByte(line) == '\n';
+      events += blank && data ? 1 : 0;
+      data = !blank && (data || hasData(bytes, line, length));
+    }
+  }
+
+  private static boolean hasData(ByteBuf bytes, int line, int length) {
+    int same = 0;
+    while (same < DATA.length && line + same < length && bytes.getByte(line + same) == DATA[same]) {
+      same++;
+    }
+    return same == DATA.length && bytes.getByte(line + same) != '\n'; // the last byte is one
   }
 
   private void accept(byte b) {
@@ -125,8 +181,6 @@ public final class EventStream {
 
   private void acceptField(byte b) {
     if (column < DATA.length) {
-      isId = (column == 0 || isId) && column < ID.length && b == ID[column];
-      sawIds |= isId && column == ID.length - 1;
       isData = (column == 0 || isData) && b == DATA[column];
       column++;
     } else if (isData) {
@@ -180,11 +234,6 @@ public final class EventStream {
   /** Returns whether an event with generated content has passed. False with {@code OFF}. */
   public boolean sawContent() {
     return sawContent;
-  }
-
-  /** Returns whether an event had an id. */
-  public boolean sawIds() {
-    return sawIds;
   }
 
   /** Returns the number of events with data so far. */

@@ -7,8 +7,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rules by which a request of an LLM API is admitted to a model. Each method throws a {@link
- * DialectProblem} for a request that must not run. Immutable.
+ * Rules by which a request of an LLM API may use a model. Immutable.
+ *
+ * <p>Each method throws a {@link DialectProblem} for a request that must not run.
  *
  * @param keys of clients; null without authentication
  */

@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import dev.berth.ingress.limit.SynFilter;
 import io.netty.bootstrap.ServerBootstrapConfig;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;

@@ -44,12 +44,12 @@ final class DialectExchange extends HttpExchange {
   private final @Nullable DialectCall operation; // null for an unknown path
   private final ApiDialect dialect;
   private @Nullable ApiKey key; // of the client
-  private String model = ""; // as the client names it; empty if unknown
+  private String model = ""; // its name, not an alias; empty if unknown
   private @Nullable String param; // of the request, that is at fault
   private UsageMode mode; // INJECT if the ingress has requested the usage of the stream
   private @Nullable EventStream passing; // the response
   private boolean streams; // the response is a stream of events
-  private long firstNanos = -1; // from the arrival to the first event
+  private long firstNanos = -1; // from the arrival to the first content of a stream
 
   /**
    * @param path below the prefix of the route
@@ -139,7 +139,7 @@ final class DialectExchange extends HttpExchange {
     ScannedBody scanned = ModelScanner.scan(body);
     ModelTarget target = rules.target(scanned.model(), key);
     rules.checkStored(known, scanned, target);
-    model = scanned.model();
+    model = target.name();
     select(target);
     Buffer sent = body;
     if (catalog.usage() == UsageMode.INJECT
@@ -151,6 +151,9 @@ final class DialectExchange extends HttpExchange {
       scanned = edited.scanned();
     }
     MultiMap headers = http.headers();
+    if (sent != body) {
+      headers.set(HttpHeaders.CONTENT_LENGTH, Integer.toString(sent.length()));
+    }
     headers.set(MODEL, target.header(scanned.modelStart(), scanned.modelEnd()));
     if (mode != UsageMode.OFF) {
       headers.remove(HttpHeaders.ACCEPT_ENCODING); // the usage of compressed bytes is unreadable
@@ -162,7 +165,8 @@ final class DialectExchange extends HttpExchange {
     lead(all.sides().get(target.side()), null);
     DeploymentRouter router = route.router();
     if (recorder != null && router != null) {
-      router.recordSelection(loop.router, recorder, "model " + model);
+      recorder.recordSelection(
+          router.deployment(), router.unranked(loop.router), "model " + target.requested());
     }
     if (access != null) {
       access.model(model, keyId());
@@ -191,30 +195,29 @@ final class DialectExchange extends HttpExchange {
     if (!(response.body() instanceof Response.Body.Whole whole)) {
       return response;
     }
-    onFirstPiece();
-    Buffer passed = filter.pass(whole.bytes());
-    Buffer rest = filter.end();
+    Buffer passed = filter(whole.bytes(), true);
     return mode == UsageMode.INJECT
-        ? Response.of(
-            response.status(),
-            response.headers(),
-            new Response.Body.Whole(passed.copy().appendBuffer(rest)))
+        ? Response.of(response.status(), response.headers(), new Response.Body.Whole(passed))
         : response;
   }
 
   @Override
-  @Nullable EventStream events() {
-    return passing;
+  Buffer filter(Buffer piece, boolean last) {
+    EventStream filter = passing;
+    if (filter == null) {
+      return piece;
+    }
+    Buffer passed = filter.pass(piece);
+    if (firstNanos < 0 && streams && filter.sawContent()) {
+      firstNanos = loop.now() - startedNanos;
+    }
+    Buffer rest = last ? filter.end() : BodyReader.EMPTY;
+    return rest.length() == 0 ? passed : passed.copy().appendBuffer(rest);
   }
 
   @Override
   boolean changesLength() {
     return mode == UsageMode.INJECT;
-  }
-
-  @Override
-  void onFirstPiece() {
-    firstNanos = streams ? loop.now() - startedNanos : -1;
   }
 
   @Override

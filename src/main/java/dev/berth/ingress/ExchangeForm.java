@@ -1,7 +1,6 @@
 package dev.berth.ingress;
 
 import dev.berth.api.Request;
-import dev.berth.dialect.EventStream;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
@@ -39,12 +38,16 @@ abstract class ExchangeForm {
     return RoutedCall.start(router, on, request, owner, nowNanos);
   }
 
-  /** Returns the filter of a streamed response; null for none. */
-  @Nullable EventStream events() {
-    return null;
+  /**
+   * Returns the bytes to send for the next bytes of a response, possibly none.
+   *
+   * @param last whether the response ends with them
+   */
+  Buffer filter(Buffer piece, boolean last) {
+    return piece;
   }
 
-  /** Returns whether the filter may remove bytes of a streamed response. */
+  /** Returns whether the filter may change the length of a response. */
   boolean changesLength() {
     return false;
   }
@@ -58,9 +61,6 @@ abstract class ExchangeForm {
   @Nullable Buffer errorEvent(HttpErrorResponse failure) {
     return null;
   }
-
-  /** Handles the arrival of the first part of a streamed response. */
-  void onFirstPiece() {}
 
   /** Handles the end of the request, before it is logged. */
   void onFinish(int status, long nowNanos) {}

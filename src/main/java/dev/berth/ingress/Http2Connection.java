@@ -2,6 +2,7 @@ package dev.berth.ingress;
 
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
+import dev.berth.ingress.limit.ControlFrameLimiter;
 import dev.berth.net.http.RefusedRequest;
 import dev.berth.net.http.StreamHeads;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;

@@ -8,6 +8,7 @@ import dev.berth.config.LogEncoding;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.access.AccessLog;
 import dev.berth.ingress.access.AccessRoute;
+import dev.berth.ingress.limit.ConnectionRateLimiter;
 import dev.berth.ingress.tls.HttpServerTls;
 import dev.berth.metrics.MeterRegistration;
 import dev.berth.metrics.Meters;

@@ -6,6 +6,7 @@ import static java.util.stream.Collectors.toMap;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.config.HttpOptions;
+import dev.berth.dialect.mcp.McpRouteRules;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpErrorResponse;
@@ -297,7 +298,7 @@ final class IngressLoop extends ServingLoop {
       String path = routed.below(route.prefix(), request.path());
       return register(connection, new DialectExchange(connection, request, route, dialect, path));
     }
-    McpRoute mcp = route.to().mcp();
+    McpRouteRules mcp = route.to().mcp();
     if (mcp != null) {
       String path = routed.below(route.prefix(), request.path());
       return register(connection, new McpExchange(connection, request, route, mcp, path));

@@ -3,6 +3,7 @@ package dev.berth.ingress;
 import dev.berth.config.Backpressure;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.keys.Settings;
+import dev.berth.dialect.mcp.McpRouteRules;
 import dev.berth.routing.DeploymentRouter;
 import org.jspecify.annotations.Nullable;
 
@@ -27,7 +28,7 @@ public record IngressRoute(
     @Nullable RouteTraffic traffic,
     long parkNanos,
     @Nullable DialectRoute dialect,
-    @Nullable McpRoute mcp) {
+    @Nullable McpRouteRules mcp) {
 
   /** Creates a route to one deployment. */
   public IngressRoute(
@@ -63,7 +64,7 @@ public record IngressRoute(
   }
 
   /** Returns the same route for servers of MCP; null for no rules. */
-  public IngressRoute withMcp(@Nullable McpRoute rules) {
+  public IngressRoute withMcp(@Nullable McpRouteRules rules) {
     return new IngressRoute(
         application, router, backpressure, accessLog, traffic, parkNanos, dialect, rules);
   }

@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.config.HttpOptions;
+import dev.berth.ingress.limit.HandshakeLimiter;
 import dev.berth.net.http.RequestDecoderInstaller;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;

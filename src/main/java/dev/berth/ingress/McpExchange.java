@@ -5,15 +5,15 @@ import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.dialect.DialectProblem;
-import dev.berth.dialect.EventStream;
 import dev.berth.dialect.ModelAdmission;
-import dev.berth.dialect.UsageMode;
+import dev.berth.dialect.mcp.EventLines;
 import dev.berth.dialect.mcp.McpCall;
 import dev.berth.dialect.mcp.McpCall.CallKind;
 import dev.berth.dialect.mcp.McpErrors;
 import dev.berth.dialect.mcp.McpMessage;
 import dev.berth.dialect.mcp.McpMessage.MessageKind;
 import dev.berth.dialect.mcp.McpRevision;
+import dev.berth.dialect.mcp.McpRouteRules;
 import dev.berth.dialect.mcp.McpRules;
 import dev.berth.dialect.mcp.McpScanner;
 import dev.berth.dialect.mcp.SessionIds.SessionId;
@@ -21,6 +21,7 @@ import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.ReplicaChoice;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.slots.RoutedReplica;
@@ -46,7 +47,7 @@ final class McpExchange extends HttpExchange {
   private static final String LAST_EVENT = "last-event-id";
   private static final List<String> REVISED = List.of(SESSION, LAST_EVENT); // headers of sessions
 
-  private final McpRoute rules;
+  private final McpRouteRules rules;
   private final String path; // below the prefix of the route
   private McpRevision revision = McpRevision.SESSIONS;
   private @Nullable SessionId session;
@@ -55,7 +56,7 @@ final class McpExchange extends HttpExchange {
   private @Nullable McpCall kind; // set before the call
   private @Nullable String param; // of the request, that is at fault
   private @Nullable RoutedCall routed; // set once the request was sent or waits
-  private @Nullable EventStream passing; // the response
+  private @Nullable EventLines passing; // the response, if it is a stream
 
   /**
    * @param path below the prefix of the route
@@ -64,7 +65,7 @@ final class McpExchange extends HttpExchange {
       ConnectionPort connection,
       HttpServerRequest http,
       ResolvedRoute route,
-      McpRoute rules,
+      McpRouteRules rules,
       String path) {
     super(connection, http, route, null);
     this.rules = rules;
@@ -162,13 +163,13 @@ final class McpExchange extends HttpExchange {
     DeploymentRouter router = Objects.requireNonNull(route.router());
     SessionId known = session;
     if (known != null) {
-      pinned = router.find(replica -> known.upstream().equals(hash(replica)));
+      pinned = ReplicaChoice.find(router, replica -> known.upstream().equals(hash(replica)));
       boolean usable = pinned != null && (pinned.routable() || call.kind() == CallKind.MESSAGE);
       if (!usable) {
         throw McpErrors.lostSession();
       }
     } else if (call.kind() != CallKind.REQUEST) {
-      pinned = router.anyOpen(loop.router);
+      pinned = ReplicaChoice.anyOpen(router, loop.router);
       if (pinned == null) {
         answer.send(HttpErrorResponse.of(BerthException.Kind.DEPLOYMENT_UNAVAILABLE));
       }
@@ -213,14 +214,17 @@ final class McpExchange extends HttpExchange {
     String type = response.headers().get("content-type");
     boolean plain = response.headers().get("content-encoding") == null;
     if (plain && type != null && type.startsWith("text/event-stream")) {
-      passing = EventStream.ofEvents(UsageMode.OFF);
+      passing = new EventLines();
     }
     super.onResponse(response, replicaId);
   }
 
   @Override
-  @Nullable EventStream events() {
-    return passing;
+  Buffer filter(Buffer piece, boolean last) {
+    if (passing != null) {
+      passing.pass(piece);
+    }
+    return piece;
   }
 
   @Override
@@ -230,7 +234,7 @@ final class McpExchange extends HttpExchange {
 
   @Override
   @Nullable Buffer errorEvent(HttpErrorResponse failure) {
-    EventStream passed = passing;
+    EventLines passed = passing;
     boolean mayFollow =
         isRequest()
             && passed != null
@@ -262,7 +266,7 @@ final class McpExchange extends HttpExchange {
 
   /**
    * Handles the loss of the client. A call of a session continues, unless it still waits for a
-   * slot; one that its client could resume has limited time.
+   * slot. A call that its client could resume has limited time.
    */
   @Override
   void clientGone() {
@@ -270,7 +274,7 @@ final class McpExchange extends HttpExchange {
       http.headers().remove(DISCONNECT_DISABLED);
     }
     super.clientGone();
-    EventStream passed = passing;
+    EventLines passed = passing;
     if (is(ExchangeState.DETACHED)
         && pinned != null
         && isRequest()

@@ -2,7 +2,6 @@ package dev.berth.ingress;
 
 import dev.berth.api.BerthException;
 import dev.berth.api.Response;
-import dev.berth.dialect.EventStream;
 import dev.berth.stream.InboundStream;
 import dev.berth.stream.StreamWindow;
 import io.vertx.core.Future;
@@ -25,7 +24,6 @@ final class StreamRelay implements Handler<Buffer> {
   private final HttpExchange exchange;
   private final HttpServerResponse response;
   private final InboundStream stream;
-  private final @Nullable EventStream events; // filter; null for none
   private @Nullable Future<Void> end; // set with the last chunk
   private int unsentBytes;
   private long takenBytes; // by the client's socket
@@ -37,7 +35,6 @@ final class StreamRelay implements Handler<Buffer> {
     this.exchange = exchange;
     this.response = exchange.http.response();
     this.stream = stream;
-    this.events = exchange.events();
     this.progressNanos = exchange.loop.coarseNow();
   }
 
@@ -89,23 +86,14 @@ final class StreamRelay implements Handler<Buffer> {
     if (unsentBytes == 0) {
       progressNanos = exchange.loop.coarseNow(); // else the client's time is running
     }
-    if (takenBytes + unsentBytes == 0) {
-      exchange.onFirstPiece();
-    }
     unsentBytes += bytes;
     boolean last = stream.isAtLastPiece();
-    Buffer passed = events == null ? piece : passed(events, piece, last);
+    Buffer passed = exchange.filter(piece, last);
     Future<Void> written = last ? trailed().end(passed) : write(passed);
     if (last) {
       end = written;
     }
     written.onComplete((sent, failure) -> sent(bytes));
-  }
-
-  private static Buffer passed(EventStream events, Buffer piece, boolean last) {
-    Buffer passed = events.pass(piece);
-    Buffer rest = last ? events.end() : BodyReader.EMPTY;
-    return rest.length() == 0 ? passed : passed.copy().appendBuffer(rest);
   }
 
   private Future<Void> write(Buffer piece) {
@@ -157,7 +145,7 @@ final class StreamRelay implements Handler<Buffer> {
       if (discarding) {
         written = Future.succeededFuture();
       } else if (written == null) {
-        written = events == null ? trailed().end() : trailed().end(events.end());
+        written = trailed().end(exchange.filter(BodyReader.EMPTY, true));
       }
       exchange.answer.streamEnded(written, exchange.http.version() == HttpVersion.HTTP_1_0);
     }

@@ -10,19 +10,19 @@ import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
-import dev.berth.config.McpOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.UpstreamOptions;
+import dev.berth.config.builtin.McpOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.ProbeUpstream;
 import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.ControllerEvent.UpstreamProbed;
 import dev.berth.dialect.ModelAdmission;
 import dev.berth.dialect.ModelCatalog;
+import dev.berth.dialect.mcp.McpRouteRules;
 import dev.berth.ingress.DialectRoute;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
-import dev.berth.ingress.McpRoute;
 import dev.berth.ingress.RouteTraffic;
 import dev.berth.metrics.MeterRegistration;
 import dev.berth.metrics.Meters;
@@ -233,10 +233,10 @@ final class InstanceRuntime {
         .withMcp(mcp(settings.find(DeploymentConfig.MCP)));
   }
 
-  private @Nullable McpRoute mcp(@Nullable Settings rules) {
+  private @Nullable McpRouteRules mcp(@Nullable Settings rules) {
     return rules == null
         ? null
-        : new McpRoute(
+        : new McpRouteRules(
             on.proxies.sessions(),
             Set.copyOf(rules.get(McpOptions.ORIGINS)),
             rules.get(McpOptions.RESUME_S).toNanos());

@@ -25,7 +25,7 @@ public sealed interface Admission {
    * The request takes no slot, and reaches its replica while all slots are in use. Refused unless
    * the handler permits such requests, and beyond the number that it permits.
    */
-  enum Slotless implements Admission {
-    SLOTLESS
+  enum NoSlot implements Admission {
+    NO_SLOT
   }
 }

@@ -80,7 +80,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     this.attempt = message.attempt();
     this.streamWindow = message.streamWindow();
     this.bodyFollows = message.bodyFollows();
-    this.slotless = message.admission() == Admission.Slotless.SLOTLESS;
+    this.slotless = message.admission() == Admission.NoSlot.NO_SLOT;
     this.dueAt = deadline;
   }
 

@@ -207,7 +207,7 @@ public final class ReplicaLoop {
   }
 
   private static boolean isSlotless(ToReplica message) {
-    return message instanceof CallRequest call && call.admission() == Admission.Slotless.SLOTLESS;
+    return message instanceof CallRequest call && call.admission() == Admission.NoSlot.NO_SLOT;
   }
 
   /** Returns the reason why a request with a slot still cannot run; null when it can. */

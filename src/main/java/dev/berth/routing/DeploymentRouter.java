@@ -124,11 +124,6 @@ public final class DeploymentRouter implements HandleMetricSource {
         loop.explain, deployment, unranked(loop), requestId, null, null, request, arrivedNanos);
   }
 
-  /** Records that the content of an explained request selects this deployment, and why. */
-  public void recordSelection(RouterLoop loop, RequestRecorder recorder, String why) {
-    recorder.recordSelection(deployment, unranked(loop), why);
-  }
-
   /**
    * Returns a recorder for a handler's call to this deployment; null if the handler's own request
    * is not explained, or has reached its limit of explained calls.
@@ -151,7 +146,8 @@ public final class DeploymentRouter implements HandleMetricSource {
         loop.now());
   }
 
-  private Supplier<CandidateSnapshot> unranked(RouterLoop loop) {
+  /** Returns a source of the present replicas, for a recorder. */
+  public Supplier<CandidateSnapshot> unranked(RouterLoop loop) {
     return () -> CandidateSnapshot.of(replicas, loop.index(), null, 0);
   }
 
@@ -224,25 +220,6 @@ public final class DeploymentRouter implements HandleMetricSource {
         .filter(replica -> replica.info.address().equals(address))
         .findFirst()
         .orElse(null);
-  }
-
-  /** Returns a replica that matches, a routable one if there is one; null for none. */
-  public @Nullable RoutedReplica find(Predicate<RoutedReplica> wanted) {
-    RoutedReplica found = null;
-    for (RoutedReplica each : replicas.all) {
-      if ((found == null || each.routable()) && wanted.test(each)) {
-        found = each;
-      }
-    }
-    return found;
-  }
-
-  /** Returns a routable replica for a request without a slot, an open one if there is one. */
-  public @Nullable RoutedReplica anyOpen(RouterLoop loop) {
-    List<RoutedReplica> all = routable();
-    List<RoutedReplica> open = all.stream().filter(each -> each.maxOngoing() > 0).toList();
-    List<RoutedReplica> from = open.isEmpty() ? all : open;
-    return from.isEmpty() ? null : from.get(loop.ports.random().nextInt(from.size()));
   }
 
   /** Returns whether no waiter can take a slot and at least {@code slots} slots are free now. */

@@ -185,7 +185,7 @@ public final class RoutedCall extends SlotRequest {
   @Override
   boolean sendsWithoutSlot() {
     if (slotless) {
-      goOn(java.util.Objects.requireNonNull(only), Admission.Slotless.SLOTLESS);
+      goOn(java.util.Objects.requireNonNull(only), Admission.NoSlot.NO_SLOT);
     }
     return slotless;
   }

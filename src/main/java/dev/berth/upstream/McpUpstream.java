@@ -3,7 +3,7 @@ package dev.berth.upstream;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
-import dev.berth.config.McpOptions;
+import dev.berth.config.builtin.McpOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.dialect.DialectProblem;
 import dev.berth.dialect.mcp.McpCall;

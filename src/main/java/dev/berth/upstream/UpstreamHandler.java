@@ -5,7 +5,7 @@ import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.config.DeploymentConfig;
-import dev.berth.config.McpOptions;
+import dev.berth.config.builtin.McpOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.protocol.port.UpstreamContext;
 import dev.berth.upstream.client.UpstreamClient;

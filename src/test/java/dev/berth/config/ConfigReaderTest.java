@@ -99,6 +99,7 @@ class ConfigReaderTest {
           shutdown_timeout_s: 7
           messages: event_bus
           halt_on_full_heap: false
+          openai: {allow_unauthenticated: true}
           state_dir: /var/berth
           ephemeral: true
           declare: all

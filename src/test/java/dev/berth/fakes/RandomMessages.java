@@ -196,7 +196,7 @@ public final class RandomMessages {
     return switch (random.nextInt(4)) {
       case 0 -> Admission.AcquiredSlot.HELD;
       case 1 -> new Admission.Token(token());
-      case 2 -> Admission.Slotless.SLOTLESS;
+      case 2 -> Admission.NoSlot.NO_SLOT;
       default -> Admission.IfFree.IF_FREE;
     };
   }

@@ -516,7 +516,7 @@ public final class RoutingWorld implements ReplicaDirectory {
         if (refusal == null && !threadless) {
           answer(call.source(), new BusMessage.CallAccepted(call.callId(), ledger.load()));
         }
-      } else if (call.admission() == Admission.Slotless.SLOTLESS && isRemote()) {
+      } else if (call.admission() == Admission.NoSlot.NO_SLOT && isRemote()) {
         answer(call.source(), new BusMessage.CallAccepted(call.callId(), ledger.load()));
       }
       if (refusal == null && threadless) {
@@ -619,7 +619,7 @@ public final class RoutingWorld implements ReplicaDirectory {
 
     private void complete(BusMessage.CallRequest call) {
       running.remove(call);
-      boolean slotless = call.admission() == Admission.Slotless.SLOTLESS;
+      boolean slotless = call.admission() == Admission.NoSlot.NO_SLOT;
       if (!slotless && !ledger.observer().completing(ledger)) {
         ledger.complete();
       }

@@ -2,6 +2,7 @@ package dev.berth.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.ingress.limit.ConnectionRateLimiter;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

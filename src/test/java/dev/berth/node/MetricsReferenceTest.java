@@ -2,11 +2,17 @@ package dev.berth.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
 import dev.berth.metrics.Meters;
 import dev.berth.replica.CountingReplica;
+import java.io.IOException;
 import java.io.InputStream;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Properties;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,6 +46,28 @@ class MetricsReferenceTest {
         - name: whose
           route_prefix: /whose
           import_path: dev.berth.node.TestApplications:whose
+        - name: llm
+          route_prefix: /llm
+          import_path: berth:openai
+          args: {models: [{name: small, deployment: small}]}
+          deployments:
+            - name: small
+              berth: {upstreams: [{url: "http://127.0.0.1:%1$d", max_ongoing_requests: 1}]}
+        - name: tools
+          route_prefix: /mcp
+          import_path: berth:mcp
+          deployments:
+            - name: server
+              berth:
+                upstreams: [{url: "http://127.0.0.1:%1$d", id: mcp, max_ongoing_requests: 1}]
+      """;
+
+  private static final String CHAT =
+      """
+      data: {"choices":[{"delta":{"content":"a b"}}]}
+
+      data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}
+
       """;
 
   private static final String CLUSTER =
@@ -72,13 +100,22 @@ class MetricsReferenceTest {
   @Test
   void theReferenceSaysWhatAnInstanceExports() throws Exception {
     int control = ClusterIT.freePort();
-    try (TestNode node = new TestNode(HTTP + CONFIG + cluster("n1", "control", control, control));
+    HttpServer model = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+    model.createContext("/", MetricsReferenceTest::chat);
+    model.start();
+    String config = CONFIG.formatted(model.getAddress().getPort());
+    try (TestNode node = new TestNode(HTTP + config + cluster("n1", "control", control, control));
         TestNode worker = new TestNode(HTTP + cluster("n2", "worker", control, 0))) {
       node.get("/plain");
       node.get("/broken");
       node.get("/whose");
       TestNode.until(
-          () -> node.admin("GET", "/metrics", "").body().contains("autoscaling_stats_failed"),
+          () -> node.post("/llm/v1/chat/completions", "{\"model\":\"small\"}").body().equals(CHAT),
+          () -> "no response of the model");
+      TestNode.until(
+          () ->
+              List.of("autoscaling_stats_failed", "berth_slotless_requests").stream()
+                  .allMatch(node.admin("GET", "/metrics", "").body()::contains),
           () -> "no hook was asked");
       node.admin("GET", "/metrics", "");
       String exported =
@@ -108,6 +145,17 @@ class MetricsReferenceTest {
       assertThat(meanings.stringPropertyNames())
           .as("what metrics.properties explains is exported")
           .allMatch(name -> reference.matches("(?s).*\\| `" + name + "(_total)?` \\|.*"));
+    } finally {
+      model.stop(0);
+    }
+  }
+
+  private static void chat(HttpExchange exchange) throws IOException {
+    try (exchange) {
+      exchange.getResponseHeaders().add("content-type", "text/event-stream");
+      byte[] events = CHAT.getBytes(StandardCharsets.UTF_8);
+      exchange.sendResponseHeaders(200, events.length);
+      exchange.getResponseBody().write(events);
     }
   }
 }

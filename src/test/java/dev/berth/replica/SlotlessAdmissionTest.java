@@ -28,7 +28,7 @@ class SlotlessAdmissionTest {
   private final Replica replica = rig.start(1, handler);
 
   private Call slotless() {
-    return call(replica).attempt(rig.attempt()).by(Admission.Slotless.SLOTLESS);
+    return call(replica).attempt(rig.attempt()).by(Admission.NoSlot.NO_SLOT);
   }
 
   private Call slotlessAway() {

@@ -27,7 +27,8 @@ class SlotlessCallTest {
 
   private RoutedReplica routed(RoutingWorld.Replica replica) {
     return Objects.requireNonNull(
-        world.router.find(each -> each.info.replicaId().equals(replica.info.replicaId())));
+        ReplicaChoice.find(
+            world.router, each -> each.info.replicaId().equals(replica.info.replicaId())));
   }
 
   private RoutedCall start(RoutingWorld.Replica to, FakeCaller by, boolean slotless) {
@@ -42,7 +43,7 @@ class SlotlessCallTest {
     int before = routed(replica).ongoing();
     start(replica, caller, true);
     assertThat(world.sent(BusMessage.CallRequest.class).get(0).admission())
-        .isEqualTo(Admission.Slotless.SLOTLESS);
+        .isEqualTo(Admission.NoSlot.NO_SLOT);
     assertThat(replica.running).hasSize(1);
     assertThat(world.router.queued()).isZero();
     assertThat(world.router.running()).isZero();

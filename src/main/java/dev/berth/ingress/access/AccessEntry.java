@@ -24,7 +24,7 @@ public final class AccessEntry {
 
   // Set at the end of the request.
   String replica = "";
-  String model = ""; // of an LLM API, as the client names it
+  String model = ""; // of an LLM API
   String apiKey = ""; // id
   long tokensIn = -1; // -1: not stated
   long tokensOut = -1;

@@ -20,7 +20,7 @@ public record ModelHeader(int start, int end, @Nullable String name) {
   /** The lower-case name of the header. */
   public static final String HEADER = "x-berth-model";
 
-  private static final Pattern RANGE = Pattern.compile("([0-9]{1,9})-([0-9]{1,9})(?=;|$)");
+  private static final Pattern RANGE = Pattern.compile("([0-9]{1,10})-([0-9]{1,10})(?=;|$)");
 
   /** Returns the part of the header for one deployment, which follows the others. */
   public static String part(DeploymentId deployment, String name) {
@@ -42,18 +42,16 @@ public record ModelHeader(int start, int end, @Nullable String name) {
     if (value == null || range == null || !range.lookingAt()) {
       return null;
     }
-    int start = Integer.parseInt(range.group(1));
-    int end = Integer.parseInt(range.group(2));
-    if (start < 1 || end <= start) {
+    long start = Long.parseLong(range.group(1));
+    long end = Long.parseLong(range.group(2));
+    if (start < 1 || end <= start || end > Integer.MAX_VALUE) {
       return null;
     }
     String before = before(deployment);
     int at = value.indexOf(before, range.end());
-    if (at < 0) {
-      return new ModelHeader(start, end, null);
-    }
     int from = at + before.length();
-    int until = value.indexOf(';', from);
-    return new ModelHeader(start, end, value.substring(from, until < 0 ? value.length() : until));
+    int until = at < 0 ? -1 : value.indexOf(';', from);
+    String name = at < 0 ? null : value.substring(from, until < 0 ? value.length() : until);
+    return new ModelHeader((int) start, (int) end, name);
   }
 }

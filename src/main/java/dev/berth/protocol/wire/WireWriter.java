@@ -174,7 +174,7 @@ final class WireWriter implements BiConsumer<String, String> {
       fixed64(held.token().secret());
     } else if (admission == Admission.IfFree.IF_FREE) {
       byteValue(ADMISSION_IF_FREE);
-    } else if (admission == Admission.Slotless.SLOTLESS) {
+    } else if (admission == Admission.NoSlot.NO_SLOT) {
       byteValue(ADMISSION_SLOTLESS);
     } else {
       // Sent only so that the receiver can refuse it by name.

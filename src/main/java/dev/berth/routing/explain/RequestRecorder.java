@@ -201,7 +201,7 @@ public final class RequestRecorder {
     if (byToken) {
       recordConsumed();
     }
-    boolean slotless = by == Admission.Slotless.SLOTLESS;
+    boolean slotless = by == Admission.NoSlot.NO_SLOT;
     String how =
         held
             ? "its slot held"

@@ -1,4 +1,4 @@
-package dev.berth.ingress;
+package dev.berth.ingress.limit;
 
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelPipeline;
@@ -14,14 +14,14 @@ import java.util.Set;
  * nodes, the protocol detection on other ports. Above the limit, the oldest connection is closed:
  * an honest one completes in milliseconds, and a silent one soon becomes the oldest. Thread-safe.
  */
-final class HandshakeLimiter {
+public final class HandshakeLimiter {
   /** Maximum number of such connections on all of these ports. */
   private static final int MAX_HANDSHAKES = 256;
 
   private final Set<Channel> begun = new LinkedHashSet<>(); // completed ones stay until it is full
   private long ended;
 
-  synchronized void begin(Channel accepted) {
+  public synchronized void begin(Channel accepted) {
     begun.add(accepted);
     accepted.closeFuture().addListener(closed -> forget(accepted));
     if (begun.size() > MAX_HANDSHAKES) {
@@ -41,7 +41,7 @@ final class HandshakeLimiter {
   }
 
   /** Returns the number of connections closed above the limit. */
-  synchronized long closedCount() {
+  public synchronized long closedCount() {
     return ended;
   }
 

@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.builtin;
 
 import dev.berth.api.Deployment;
 import dev.berth.config.keys.ChangeReach;
@@ -48,7 +48,7 @@ public final class McpOptions {
   public static final ConfigKey<Duration> RESUME_S =
       KEYS.key("resume_s", Types.SECONDS_OR_ZERO, Duration.ofSeconds(60))
           .means(
-              "Time for which a call whose events have ids is read on after its client has left."
+              "Time that a call whose events have ids is read on after its client has left."
                   + " Then notifications/cancelled is sent to its upstream.");
   public static final ConfigKey<Map<String, @Nullable Object>> TOOLS =
       KEYS.key("tools", TOOL_LIMITS, Map.of())
@@ -57,7 +57,7 @@ public final class McpOptions {
                   + " concurrent calls of the tool at one upstream. A call beyond it goes to another"
                   + " upstream, or gets 503 with Retry-After.");
 
-  static final Section SECTION = KEYS.section();
+  public static final Section SECTION = KEYS.section();
 
   private McpOptions() {}
 
@@ -81,47 +81,5 @@ public final class McpOptions {
   /** Reads the settings in the {@code user_config} of a replica. */
   public static Settings fromMap(Map<?, ?> json) {
     return SECTION.fromMap(json);
-  }
-
-  /** Returns the settings of a deployment; null unless its application is {@code berth:mcp}. */
-  static @Nullable Settings usual(Settings deployment) {
-    return ImportPath.MCP.equals(deployment.around(ApplicationConfig.IMPORT_PATH))
-        ? SECTION.empty()
-        : null;
-  }
-
-  /**
-   * Reports the settings of an application that do not fit it.
-   *
-   * @param mcp whether its import path is that of {@code berth:mcp}
-   */
-  static void check(Settings application, boolean mcp) {
-    List<Settings> deployments = application.all(ApplicationConfig.DEPLOYMENTS);
-    if (mcp && deployments.size() > 1) {
-      application.problem(
-          ApplicationConfig.DEPLOYMENTS, deployments.size() + ", with berth:mcp", "one");
-    }
-    for (Settings each : deployments) {
-      Settings own = DeploymentConfig.own(each);
-      if (own == null) {
-        continue;
-      }
-      if (!mcp && own.gives(DeploymentConfig.MCP)) {
-        own.problem(DeploymentConfig.MCP, "with another import_path", "import_path: berth:mcp");
-      }
-      for (Settings upstream : mcp ? own.all(DeploymentConfig.UPSTREAMS) : List.<Settings>of()) {
-        Integer owners = upstream.find(UpstreamOptions.OWNERS);
-        if (owners != null && owners > 1) {
-          upstream.problem(UpstreamOptions.OWNERS, owners + ", with berth:mcp", "1");
-        }
-      }
-    }
-    Settings route =
-        application.gives(ApplicationConfig.BERTH)
-            ? application.find(ApplicationConfig.BERTH)
-            : null;
-    if (mcp && route != null && TrafficOptions.ofRoute(route) != null) {
-      application.problem(ApplicationConfig.BERTH, "traffic rules, with berth:mcp", "none");
-    }
   }
 }

@@ -1,6 +1,5 @@
-package dev.berth.ingress;
+package dev.berth.dialect.mcp;
 
-import dev.berth.dialect.mcp.SessionIds;
 import java.util.Set;
 
 /**
@@ -10,4 +9,4 @@ import java.util.Set;
  * @param origins permitted values of {@code Origin}
  * @param resumeNanos time for which a call with event ids is read on without its client
  */
-public record McpRoute(SessionIds sessions, Set<String> origins, long resumeNanos) {}
+public record McpRouteRules(SessionIds sessions, Set<String> origins, long resumeNanos) {}

@@ -1,4 +1,4 @@
-package dev.berth.ingress;
+package dev.berth.ingress.limit;
 
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelException;
@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * <p>Source: classic BPF, {@code SO_ATTACH_FILTER} of socket(7). For TCP the filter sees the packet
  * from the TCP header on.
  */
-final class SynFilter {
+public final class SynFilter {
   private static final Logger LOG = LoggerFactory.getLogger(SynFilter.class);
 
   private static final int SOL_SOCKET = 1;
@@ -40,7 +40,7 @@ final class SynFilter {
    *
    * @return whether the filter is set; false on other systems than Linux and with NIO
    */
-  static boolean set(Channel port) {
+  public static boolean set(Channel port) {
     if (!(port instanceof UnixChannel) || Buffer.addressSize() != Long.BYTES) {
       return false;
     }

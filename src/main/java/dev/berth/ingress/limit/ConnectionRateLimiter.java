@@ -1,4 +1,4 @@
-package dev.berth.ingress;
+package dev.berth.ingress.limit;
 
 import io.netty.handler.ipfilter.IpFilterRuleType;
 import io.netty.handler.ipfilter.IpSubnetFilterRule;
@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * counts as {@link #CUT} connections, since it cost as much. An IPv6 network of 64 bits counts as
  * one address. Thread-safe.
  */
-final class ConnectionRateLimiter {
+public final class ConnectionRateLimiter {
   /** Result for a connection that must be closed. */
-  static final long REFUSED = -1;
+  public static final long REFUSED = -1;
 
   /** Connections charged for one that was closed for a flood. */
   static final int CUT = 50;
@@ -31,7 +31,7 @@ final class ConnectionRateLimiter {
   private static final long BURST_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   /** Maximum number of addresses. Above it, the least recently seen address loses its record. */
-  static final int MAX_ADDRESSES = 4096;
+  public static final int MAX_ADDRESSES = 4096;
 
   private final long nanosEach; // 0 for no limit
   private final List<IpSubnetFilterRule> trusted;
@@ -49,7 +49,7 @@ final class ConnectionRateLimiter {
    * @param perSecond connections per address; 0 for no limit
    * @param trusted addresses and networks without a limit
    */
-  ConnectionRateLimiter(int perSecond, List<String> trusted) {
+  public ConnectionRateLimiter(int perSecond, List<String> trusted) {
     this.nanosEach = perSecond == 0 ? 0 : TimeUnit.SECONDS.toNanos(1) / perSecond;
     this.trusted = trusted.stream().map(ConnectionRateLimiter::network).toList();
   }
@@ -65,12 +65,12 @@ final class ConnectionRateLimiter {
    * Counts a connection. Returns its delay in nanoseconds, or {@link #REFUSED}, which is not
    * counted.
    */
-  long open(@Nullable SocketAddress from, long now) {
+  public long open(@Nullable SocketAddress from, long now) {
     return charge(from, 1, MAX_DELAY_NANOS, now);
   }
 
   /** Charges an address for a connection that was closed for a flood. */
-  void chargeFlood(@Nullable SocketAddress from, long now) {
+  public void chargeFlood(@Nullable SocketAddress from, long now) {
     charge(from, CUT, Long.MAX_VALUE, now);
   }
 

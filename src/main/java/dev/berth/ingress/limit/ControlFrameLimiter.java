@@ -1,4 +1,4 @@
-package dev.berth.ingress;
+package dev.berth.ingress.limit;
 
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
@@ -15,14 +15,14 @@ import java.util.function.LongSupplier;
  * acknowledgements, and PRIORITY. Netty counts resets. WINDOW_UPDATE is not counted, since a client
  * that downloads much sends many. Confined to the event loop.
  */
-final class ControlFrameLimiter extends Http2FrameListenerDecorator {
+public final class ControlFrameLimiter extends Http2FrameListenerDecorator {
   private final int most; // per window; one more closes the connection
   private final long windowNanos;
   private final LongSupplier clock;
   private long sinceNanos;
   private int count;
 
-  ControlFrameLimiter(Http2FrameListener listener, Settings limits, LongSupplier clock) {
+  public ControlFrameLimiter(Http2FrameListener listener, Settings limits, LongSupplier clock) {
     super(listener);
     this.most = limits.get(LimitOptions.HTTP2_MAX_CONTROL_FRAMES);
     this.windowNanos = limits.get(LimitOptions.HTTP2_RESET_WINDOW_S).toNanos();
