@@ -92,10 +92,7 @@ public final class UpstreamHandler implements AsyncHandler {
     onLoop(
         () -> {
           apply(next);
-          if (ofMcp != null) {
-            mcp = mcp == null ? new McpUpstream(replica, instance.sessions()) : mcp;
-            mcp.configure(ofMcp);
-          }
+          apply(ofMcp);
         });
   }
 
@@ -112,6 +109,21 @@ public final class UpstreamHandler implements AsyncHandler {
     } else {
       connected.retarget(next.target());
       watching.configure(next);
+    }
+  }
+
+  /** Applies the rules of {@code berth:mcp}; null for another application. */
+  private void apply(@Nullable Settings ofMcp) {
+    McpUpstream rules = mcp;
+    if (ofMcp == null) {
+      mcp = null;
+      if (rules != null) {
+        replica.gate().permitSlotless(0);
+      }
+    } else {
+      rules = rules == null ? new McpUpstream(replica, instance.sessions()) : rules;
+      rules.configure(ofMcp);
+      mcp = rules;
     }
   }
 

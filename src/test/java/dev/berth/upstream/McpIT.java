@@ -200,6 +200,34 @@ class McpIT {
   }
 
   @Test
+  void replicaRefusesTheSessionOfAnotherServer() throws Exception {
+    startTwo();
+    String session = initialize();
+    String name = server(post(call("1", "echo"), "mcp-session-id", session));
+    FakeMcpServer own = name.equals("one") ? one : two;
+    FakeMcpServer other = own == one ? two : one;
+    try (OpenStream running = openCall(call("busy", "wait"), "mcp-session-id", session)) {
+      running.next("data: ");
+      String token = // for the only free slot, which is at the other server
+          new JsonObject(
+                  rig.node
+                      .admin(
+                          "POST",
+                          "/api/v1/applications/models/deployments/tools/reservations",
+                          "{\"ttl_s\": 10}")
+                      .body())
+              .getString("token");
+      int before = other.received.size();
+      assertRefused(
+          post(call("2", "echo"), "mcp-session-id", session, "x-berth-reservation", token),
+          404,
+          "session_not_found");
+      assertThat(other.received).hasSize(before);
+      own.release("busy");
+    }
+  }
+
+  @Test
   void sessionOfALostServerIsNotFound() throws Exception {
     startOne("");
     String session = initialize();
