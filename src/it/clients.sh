@@ -15,7 +15,7 @@
 #                          openai-node, langchain4j, springai, litellm-proxy (default: all)
 #   --work FOLDER          folder of the installed clients, about 1.4 GB for all, never inside the
 #                          repository (default: $XDG_CACHE_HOME/berth/clients or ~/.cache/berth/clients)
-#   --detail               prints explained differences too, and more than five of a call
+#   --detail               prints the fields of explained differences too, and 25 of a call instead of 5
 #   --record FOLDER        stores requests and answers as files instead of a comparison; the tests'
 #                          are src/test/resources/dialect, recorded from the server directly
 #
@@ -76,7 +76,7 @@ python_client() { # packages of a new environment in the present folder
 }
 
 node_client() { # the newest client needs a newer Node than some machines have; the registry has it, too
-  cp "$here/openai_calls.mjs" . && npm install --no-audit --no-fund node@22 openai
+  cp "$here/openai_calls.mjs" . && npm install --no-audit --no-fund node@22 openai@latest
 }
 
 java_client() { # folder of the project
@@ -93,7 +93,7 @@ curl_client() {
 install() { # client, command…: runs once per client and state of its sources; a failure is recorded
   local client=$1 folder=$work/$1 stamp
   shift
-  stamp="$* $({ cat "$here/$client"/* "$here"/*.mjs 2>/dev/null || :; } | sha256sum | cut -c1-16)"
+  stamp="$* $({ declare -f "$1"; cat "$here/$client"/* "$here"/*.mjs 2>/dev/null || :; } | sha256sum | cut -c1-16)"
   [ "$(cat "$work/$client.installed" 2>/dev/null)" != "$stamp" ] || return 0
   echo "$client: installing"
   rm -rf "$folder" "$work/$client.failed" "$work/$client.installed"

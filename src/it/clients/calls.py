@@ -7,8 +7,8 @@ BASE, ONCE, NEVER = (os.environ[name] for name in ("BASE", "ONCE", "NEVER"))
 MODEL, KEY = os.environ["MODEL"], os.environ.get("KEY", "unused")
 ONLY = [name for name in os.environ.get("CALLS", "").split(",") if name]
 UNKNOWN = "no-such-model"
-MESSAGES = [{"role": "user", "content": "Name a colour. «été à Ærø» 🌊"}]
-PLAIN = [{"role": "user", "content": "Name a colour."}]
+MESSAGES = [{"role": "user", "content": "Name a colour."}]
+UTF_8 = [{"role": "user", "content": "Name a colour. «été à Ærø» 🌊"}]
 MAX_TOKENS = 12
 SEED = 7
 

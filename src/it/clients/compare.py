@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 
 import record
@@ -25,16 +26,16 @@ IGNORED = {"id", "item_id", "message_id", "created", "created_at", "completed_at
 ABSENT = "absent"
 FAILED = "run of the client"
 TIMEOUT_S = 300
+RECORDED_MODEL = "smol"  # the server takes any name, so that requests have Berth's
 
-# Differences between Berth and the server behind it: call, path of the field, reason.
+# Calls with other answers of Berth than of the server behind it: call, Berth's outcome, reason.
 EXPLAINED = [
-    (r"models.*|model", r".*", "Berth lists its own models, also by name"),
-    (r"unknown model.*", r".*", "the server takes any name; Berth refuses an unknown one by 404"),
-    (r"no model", r".*", "the server needs no name; Berth selects by it: 400"),
-    (r"unknown path", r".*", "Berth's own 404, in the words of the dialect"),
-    (r"broken JSON", r".*", "Berth refuses it before it takes a slot, with its own words"),
-    (r"responses background", r".*", "Berth refuses background responses by 400"),
-    (r"never 503|once 503.*", r".*\.text", "text with the address of the server"),
+    (r"models.*|model", r"ok|200", "Berth lists its own models, also by name"),
+    (r"unknown model.*", r"(error )?404", "the server takes any name; Berth refuses an unknown one"),
+    (r"no model", r"400", "the server needs no name; Berth selects by it"),
+    (r"unknown path", r"404", "Berth's own words, in the form of the API"),
+    (r"broken JSON", r"400", "Berth's own words: it refuses the request before it takes a slot"),
+    (r"responses background", r"error 400", "the server ignores it; Berth refuses it"),
 ]
 
 PYTHON = {"openai-python": ("openai-python", "openai_calls.py", "openai"),
@@ -165,9 +166,10 @@ def differences(direct, berth):
             if one.get(path, ABSENT) != other.get(path, ABSENT)]
 
 
-def reason(call, path):
-    for calls, paths, why in EXPLAINED:
-        if re.fullmatch(calls, call) and re.fullmatch(paths, path):
+def reason(call, berth):
+    """Returns why Berth's report may differ, or None."""
+    for calls, outcomes, why in EXPLAINED:
+        if re.fullmatch(calls, call) and re.fullmatch(outcomes, outcome(berth)):
             return why
     return None
 
@@ -191,18 +193,16 @@ def table(client, direct, berth, detail):
     unexplained = 0
     for call in [*direct, *(call for call in berth if call not in direct)]:
         found = differences(direct.get(call), berth.get(call))
-        reasons = {reason(call, path) for path, _, _ in found}
-        open_ones = sum(reason(call, path) is None for path, _, _ in found)
-        unexplained += open_ones + (call == FAILED)
+        why = reason(call, berth.get(call)) if found else None
+        unexplained += (0 if why else len(found)) + (call == FAILED)
         verdict = "equal" if not found else f"{len(found)} fields differ"
         if call == FAILED:
             print(f"{'':20}{short((direct.get(call) or berth[call])['error'])}")
         print(f"{client:18} {call:26} {outcome(direct.get(call)):10} "
               f"{outcome(berth.get(call)):10} {verdict}")
-        for why in sorted(filter(None, reasons)):
+        if why:
             print(f"{'':20}explained: {why}")
-        shown = found if detail else [each for each in found if reason(call, each[0]) is None][:5]
-        for path, one, other in shown:
+        for path, one, other in found[:25 if detail else 0 if why else 5]:
             print(f"{'':20}{path}: {short(one)} -> {short(other)}")
     sys.stdout.flush()
     return unexplained
@@ -245,6 +245,12 @@ def reports_of(chosen, client, base, model, key):
 
 def main():
     chosen = options()
+    for url in filter(None, (chosen.direct, chosen.berth)):
+        try:
+            urllib.request.urlopen(url + "/v1/models", timeout=10).close()
+        except OSError as failure:
+            if not isinstance(failure, urllib.error.HTTPError):
+                sys.exit(f"clients: {url}: {failure}")
     berth = chosen.berth or chosen.direct
     berth_model = chosen.berth_model or (
         "smol" if chosen.berth and chosen.berth != chosen.direct else chosen.direct_model)
@@ -256,9 +262,11 @@ def main():
             print(f"{client:18} not installed here: {failed.read_text().strip()[-300:]}")
             missing.append(client)
             continue
-        direct, front = reports_of(chosen, client, chosen.direct, chosen.direct_model, "unused")
+        model = RECORDED_MODEL if chosen.record else chosen.direct_model
+        direct, front = reports_of(chosen, client, chosen.direct, model, "unused")
         if chosen.record:
-            record.store(chosen.record, client, front.exchanges, berth_model)
+            record.store(
+                chosen.record, client, version(chosen.work, client), front.exchanges, model)
             table(client, direct, direct, chosen.detail)
         else:
             other, front = reports_of(chosen, client, berth, berth_model, chosen.key)

@@ -2,7 +2,7 @@
 
 import openai
 
-from calls import BASE, KEY, MAX_TOKENS, MESSAGES, MODEL, NEVER, ONCE, PLAIN, SEED, UNKNOWN, call
+from calls import BASE, KEY, MAX_TOKENS, MESSAGES, MODEL, NEVER, ONCE, SEED, UNKNOWN, UTF_8, call
 
 same = {"temperature": 0, "seed": SEED}
 
@@ -30,8 +30,9 @@ call("models", lambda: list(client().models.list()))
 call("model", lambda: client().models.retrieve(MODEL))
 call("chat", chat)
 call("stream", lambda: list(chat(stream=True)))
-call("stream with usage", lambda: list(
-    chat(messages=PLAIN, stream=True, stream_options={"include_usage": True})))
+call("stream with usage", lambda: list(chat(stream=True, stream_options={"include_usage": True})))
+call("UTF-8", lambda: chat(messages=UTF_8))
+call("UTF-8 stream", lambda: list(chat(messages=UTF_8, stream=True)))
 call("completions", text)
 call("completions stream", lambda: list(text(stream=True)))
 call("embeddings", lambda: client().embeddings.create(model=MODEL, input=["sea", "land"]))

@@ -63,14 +63,17 @@ public final class EventStream {
       countEvents(received);
       return piece;
     }
+    if (!hasEvents && mode == UsageMode.OFF) {
+      return piece;
+    }
     ByteBuffer bytes = received.nioBuffer();
-    if (hasEvents && mode == UsageMode.INJECT) {
+    if (!hasEvents) {
+      reader.accept(bytes);
+    } else if (mode == UsageMode.INJECT) {
       return passWholeEvents(piece, bytes);
     }
-    if (hasEvents || mode != UsageMode.OFF) {
-      while (bytes.hasRemaining()) {
-        accept(bytes.get());
-      }
+    while (bytes.hasRemaining()) {
+      acceptEnd(bytes.get());
     }
     return piece;
   }
@@ -125,14 +128,6 @@ public final class EventStream {
       same++;
     }
     return same == DATA.length && bytes.getByte(line + same) != '\n'; // the last byte is one
-  }
-
-  private void accept(byte b) {
-    if (hasEvents) {
-      acceptEnd(b);
-    } else {
-      reader.accept(b);
-    }
   }
 
   private Buffer passWholeEvents(Buffer piece, ByteBuffer bytes) {

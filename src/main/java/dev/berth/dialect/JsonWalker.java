@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -25,13 +26,20 @@ public abstract class JsonWalker {
 
   private static final long EACH_BYTE = 0x0101_0101_0101_0101L; // a factor that repeats a byte
 
-  private final ByteBuffer bytes;
+  private final ByteBuffer[] parts; // of the body
   protected final int end;
+  private int part; // that was read last
+  private int low; // offset of its first byte
+  private int high; // offset behind its last byte
   protected int at;
 
   protected JsonWalker(Buffer body) {
-    bytes = ((BufferInternal) body).getByteBuf().nioBuffer().order(ByteOrder.LITTLE_ENDIAN);
-    end = bytes.limit();
+    parts = ((BufferInternal) body).getByteBuf().nioBuffers();
+    for (int i = 0; i < parts.length; i++) {
+      parts[i] = parts[i].slice().order(ByteOrder.LITTLE_ENDIAN);
+    }
+    end = body.length();
+    high = parts[0].limit();
   }
 
   /**
@@ -73,14 +81,25 @@ public abstract class JsonWalker {
     int start = at;
     expect('"');
     at = closingQuote(at) + 1;
-    return at - start > MAX_NAME_LENGTH ? "" : (String) decode(start);
+    return at - start > MAX_NAME_LENGTH ? "" : readString(start);
+  }
+
+  /** Returns the string that ends at the position. */
+  protected final String readString(int start) {
+    byte[] text = copy(start + 1, at - 1);
+    for (byte b : text) {
+      if (b < ' ' || b == '\\') { // or not ASCII
+        return (String) Objects.requireNonNull(decode(start));
+      }
+    }
+    return new String(text, StandardCharsets.ISO_8859_1);
   }
 
   /** Decodes the value that ends at the position. Strict in UTF-8, unlike {@code toString}. */
   protected final @Nullable Object decode(int start) {
     try {
       return Json.decodeValue(
-          StandardCharsets.UTF_8.newDecoder().decode(bytes.slice(start, at - start)).toString());
+          StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(copy(start, at))).toString());
     } catch (CharacterCodingException | DecodeException e) {
       throw broken(start);
     }
@@ -92,7 +111,15 @@ public abstract class JsonWalker {
   }
 
   protected final String text(int start) {
-    return StandardCharsets.ISO_8859_1.decode(bytes.slice(start, at - start)).toString();
+    return new String(copy(start, at), StandardCharsets.ISO_8859_1);
+  }
+
+  private byte[] copy(int from, int to) {
+    byte[] copy = new byte[to - from];
+    for (int i = 0; i < copy.length; i++) {
+      copy[i] = peek(from + i);
+    }
+    return copy;
   }
 
   protected final void skipValue() {
@@ -194,12 +221,32 @@ public abstract class JsonWalker {
   }
 
   byte peek(int index) {
-    return bytes.get(index);
+    seek(index);
+    return parts[part].get(index - low);
   }
 
   /** Returns eight bytes, the first one lowest. */
   long word(int index) {
-    return bytes.getLong(index);
+    seek(index);
+    if (index + Long.BYTES <= high) {
+      return parts[part].getLong(index - low);
+    }
+    long word = 0;
+    for (int i = Long.BYTES - 1; i >= 0; i--) {
+      word = word << Byte.SIZE | (peek(index + i) & 0xff);
+    }
+    return word;
+  }
+
+  private void seek(int index) {
+    while (index >= high) {
+      low = high;
+      high += parts[++part].limit();
+    }
+    while (index < low) {
+      high = low;
+      low -= parts[--part].limit();
+    }
   }
 
   protected static DialectProblem broken(int index) {

@@ -7,9 +7,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rules by which a request of an LLM API may use a model. Immutable.
+ * Rules for the requests of an LLM API. Immutable.
  *
- * <p>Each method throws a {@link DialectProblem} for a request that must not run.
+ * <p>The methods throw a {@link DialectProblem} for a request that must not run.
  *
  * @param keys of clients; null without authentication
  */

@@ -89,7 +89,7 @@ public class ModelScanner extends JsonWalker {
       throw problem("model", "invalid_type", "not a string", "the name of a model");
     }
     int length = modelEnd - modelStart;
-    model = length > MAX_MODEL_LENGTH * MAX_ESCAPE_LENGTH ? "" : (String) decode(start);
+    model = length > MAX_MODEL_LENGTH * MAX_ESCAPE_LENGTH ? "" : readString(start);
     if (model.isEmpty() || model.length() > MAX_MODEL_LENGTH) {
       throw problem("model", "invalid_value", length + " bytes", "1 to 256 characters");
     }

@@ -2,6 +2,7 @@ package dev.berth.dialect;
 
 import static dev.berth.dialect.TokenUsage.UNKNOWN;
 
+import java.nio.ByteBuffer;
 import java.util.Set;
 
 /**
@@ -54,6 +55,25 @@ final class UsageReader {
   private long output = UNKNOWN;
   private boolean hasNoChoices;
   private boolean hasContent;
+
+  /** Receives the next bytes. */
+  void accept(ByteBuffer bytes) {
+    while (bytes.hasRemaining()) {
+      accept(bytes.get());
+      if (inString && !isEscaped && text.length() == MAX_TEXT_LENGTH) {
+        bytes.position(endOfText(bytes));
+      }
+    }
+  }
+
+  /** Returns the place of the next byte that may end a string. */
+  private static int endOfText(ByteBuffer bytes) {
+    int at = bytes.position();
+    while (at < bytes.limit() && bytes.get(at) != '"' && bytes.get(at) != '\\') {
+      at++;
+    }
+    return at;
+  }
 
   void accept(byte b) {
     if (inString) {

@@ -300,6 +300,12 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
   }
 
   private Buffer whole() {
+    if (exchange.gatheredBytes() > 0 && held != null) {
+      Buffer parts = held.join(first);
+      first = EMPTY;
+      held = null;
+      return parts;
+    }
     Buffer all =
         held == null ? first : held.moveTo(Buffer.buffer((int) received).appendBuffer(first));
     first = EMPTY;

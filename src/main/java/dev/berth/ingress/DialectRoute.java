@@ -4,7 +4,7 @@ import dev.berth.dialect.ModelAdmission;
 import java.util.List;
 
 /**
- * Route of the requests of an LLM API, each of which names a model.
+ * Route of an LLM API, whose requests name a model.
  *
  * @param rules of the models and of the keys of clients
  * @param sides routes to the deployments of the models, in the order of the catalog

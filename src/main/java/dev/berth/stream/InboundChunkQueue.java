@@ -1,6 +1,9 @@
 package dev.berth.stream;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.buffer.BufferInternal;
 import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
@@ -51,6 +54,16 @@ public final class InboundChunkQueue {
   /** Removes the first chunk; {@link java.util.NoSuchElementException} when empty. */
   public Buffer remove() {
     return pieces.remove();
+  }
+
+  /** Removes all chunks, as one buffer that shares their memory. It starts with another chunk. */
+  public Buffer join(Buffer first) {
+    ByteBuf[] all = new ByteBuf[pieces.size() + 1];
+    all[0] = ((BufferInternal) first).getByteBuf();
+    for (int i = 1; i < all.length; i++) {
+      all[i] = ((BufferInternal) pieces.remove()).getByteBuf();
+    }
+    return BufferInternal.buffer(Unpooled.wrappedBuffer(all.length, all));
   }
 
   /** Moves the bytes of all chunks to the end of a buffer, which it returns. */

@@ -11,10 +11,13 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Replaces the name of the model in the body of one request, whole or in parts. Copies no part of
- * the body and changes none, since the request may be sent again. Confined to the replica's loop.
+ * Replaces the name of the model in the body of one request, whole or in parts. Copies no large
+ * part and changes none, since the request may be sent again. Confined to the replica's loop.
  */
 final class ModelRewrite {
+  /** Maximum size of a copied body in bytes. A larger one is sent in parts. */
+  private static final int MAX_COPIED_BYTES = 64 << 10;
+
   private final int start;
   private final int end;
   private final byte[] name;
@@ -68,6 +71,12 @@ final class ModelRewrite {
     int first = bytes.readerIndex();
     int before = (int) Math.max(0, start - from);
     int after = (int) Math.min(length, end - from);
+    if (length <= MAX_COPIED_BYTES && from <= start) {
+      return Buffer.buffer(length + name.length)
+          .appendBuffer(part, 0, before)
+          .appendBytes(name)
+          .appendBuffer(part, after, length - after);
+    }
     return BufferInternal.buffer(
         Unpooled.wrappedBuffer(
             bytes.slice(first, before),

@@ -12,6 +12,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -35,6 +36,10 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@code size=N} bytes of body, {@code drip=MS} between its single bytes; {@code echo}
  *       returns the request's body
  *   <li>{@code events=N}, {@code every=MS}: a chunked stream of server-sent events
+ *   <li>{@code llm}: the {@link ModelAnswer} to the request, {@code tokens=N} words long, with
+ *       {@code every=MS} between the events of a stream and {@code split=N} bytes in a chunk;
+ *       {@code after=N} ends the connection after N events, {@code half} in the middle of the next
+ *       event, by {@code cut}
  *   <li>{@code hints=N}: so many 103 responses, before any wait; {@code trailers} after the events
  *   <li>{@code status=N}, {@code retry=S}: the status, and Retry-After
  *   <li>{@code drop} closes the connection instead of a response; {@code cut=reset} or {@code
@@ -277,12 +282,13 @@ public final class CountingUpstream implements AutoCloseable {
       String id = headers.getOrDefault("x-request-id", "");
       try {
         byte[] body = commands.containsKey("early") ? new byte[0] : body(in, headers);
+        ReceivedRequest request =
+            new ReceivedRequest(
+                line[0], line[1], headers, new String(body, StandardCharsets.UTF_8));
         if (received.size() < MAX_RECORDED) {
-          received.add(
-              new ReceivedRequest(
-                  line[0], line[1], headers, new String(body, StandardCharsets.UTF_8)));
+          received.add(request);
         }
-        respond(in, commands, line[0].equals("HEAD"), body);
+        respond(in, commands, request, body);
       } catch (IOException left) {
         cancelled.put(id, System.nanoTime());
         throw left;
@@ -376,7 +382,7 @@ public final class CountingUpstream implements AutoCloseable {
     // --- the response ---
 
     private void respond(
-        InputStream in, Map<String, String> commands, boolean bodiless, byte[] received)
+        InputStream in, Map<String, String> commands, ReceivedRequest request, byte[] received)
         throws IOException {
       for (int hint = number(commands, "hints", 0); hint > 0; hint--) {
         send("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\nx-berth-a: 1\r\n\r\n");
@@ -408,14 +414,19 @@ public final class CountingUpstream implements AutoCloseable {
         }
         head.setLength(0);
       }
-      if (commands.containsKey("events")) {
+      if (commands.containsKey("llm")) {
+        if (!answer(in, commands, head, request)) {
+          return;
+        }
+      } else if (commands.containsKey("events")) {
         events(in, commands, head);
       } else {
         byte[] body =
             commands.containsKey("echo")
                 ? received
                 : "x".repeat(number(commands, "size", 2)).getBytes(StandardCharsets.UTF_8);
-        whole(in, commands, head, bodiless ? new byte[0] : body, body.length);
+        whole(
+            in, commands, head, request.method().equals("HEAD") ? new byte[0] : body, body.length);
       }
       completed.incrementAndGet();
       if (commands.containsKey("stray")) {
@@ -471,6 +482,55 @@ public final class CountingUpstream implements AutoCloseable {
           "x-sum: 7\r\nX-Berth-A: 1\r\nSet-Cookie: a\r\nTE: b\r\nContent-Length: 9\r\n";
       String end = "0\r\n" + (commands.containsKey("trailers") ? trailers : "") + "\r\n";
       finish(commands, end.getBytes(StandardCharsets.US_ASCII));
+    }
+
+    /** Sends the answer of a model; returns whether it was sent to its end. */
+    private boolean answer(
+        InputStream in, Map<String, String> commands, StringBuilder head, ReceivedRequest request)
+        throws IOException {
+      int status = number(commands, "status", 200);
+      ModelAnswer answer =
+          ModelAnswer.of(request.target(), request.body(), number(commands, "tokens", 3));
+      if (status >= 400 || !answer.streams()) {
+        String body = status >= 400 ? ModelAnswer.error(status) : answer.whole();
+        byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+        head.append("content-type: application/json\r\ncontent-length: ");
+        send(head.append(bytes.length).append("\r\n\r\n").toString());
+        finish(commands, bytes);
+        return true;
+      }
+      send(head + "content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n");
+      int after = number(commands, "after", Integer.MAX_VALUE);
+      int sent = 0;
+      for (String event : answer.events()) {
+        pause(in, sent == 0 ? 0 : number(commands, "every", 0));
+        byte[] bytes = event.getBytes(StandardCharsets.UTF_8);
+        int size = number(commands, "split", bytes.length);
+        if (sent == after && commands.containsKey("half")) {
+          chunks(Arrays.copyOf(bytes, bytes.length / 2), size);
+        }
+        if (sent == after) {
+          leave();
+          if (commands.getOrDefault("cut", "").equals("reset")) {
+            reset(socket);
+          }
+          last = true;
+          return false;
+        }
+        chunks(bytes, size);
+        sent++;
+      }
+      finish(commands, "0\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      return true;
+    }
+
+    private void chunks(byte[] bytes, int size) throws IOException {
+      for (int from = 0; from < bytes.length; from += size) {
+        int length = Math.min(size, bytes.length - from);
+        send(Integer.toHexString(length) + "\r\n");
+        send(Arrays.copyOfRange(bytes, from, from + length));
+        send("\r\n");
+      }
     }
 
     /** Sends the last bytes; the exchange no longer counts before the last one. */

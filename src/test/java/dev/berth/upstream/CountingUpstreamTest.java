@@ -89,4 +89,50 @@ class CountingUpstreamTest {
       return true;
     }
   }
+
+  private static Socket post(CountingUpstream upstream, String path, String body)
+      throws IOException {
+    Socket socket = new Socket(InetAddress.getLoopbackAddress(), upstream.port());
+    String head = "POST " + path + " HTTP/1.1\r\nhost: u\r\ncontent-length: ";
+    socket
+        .getOutputStream()
+        .write((head + body.length() + "\r\n\r\n" + body).getBytes(StandardCharsets.US_ASCII));
+    return socket;
+  }
+
+  private static final String STREAM =
+      "{\"model\": \"m\", \"stream\": true, \"stream_options\": {\"include_usage\": true}}";
+
+  @Test
+  void modelAnswersTheFormThatTheRequestNames() throws Exception {
+    upstream.behave("llm&tokens=2");
+    try (Socket chat = post(upstream, "/v1/chat/completions", STREAM);
+        Socket messages = post(upstream, "/v1/messages", STREAM);
+        Socket whole = post(upstream, "/v1/responses", "{\"model\": \"m\"}")) {
+      assertThat(read(chat.getInputStream(), "0\r\n\r\n"))
+          .containsSubsequence(
+              "t0", "t1", "\"choices\":[],\"usage\":{\"prompt_tokens\":7", "[DONE]");
+      assertThat(read(messages.getInputStream(), "0\r\n\r\n"))
+          .containsSubsequence("event: message_start", "t0", "t1", "\"output_tokens\":2", "stop");
+      assertThat(read(whole.getInputStream(), "]}]}"))
+          .contains("application/json", "\"output_tokens\":2");
+    }
+    assertThat(upstream.completed()).isEqualTo(3);
+  }
+
+  @Test
+  void modelEndsAtAndWithinAnEvent() throws Exception {
+    upstream.behave("llm&tokens=5&after=2&every=1");
+    try (Socket chat = post(upstream, "/v1/chat/completions", STREAM)) {
+      assertThat(read(chat.getInputStream(), "?"))
+          .contains("t1")
+          .doesNotContain("t2")
+          .endsWith("\n\n\r\n<closed>");
+    }
+    upstream.behave("llm&tokens=5&after=2&half&split=3");
+    try (Socket chat = post(upstream, "/v1/chat/completions", STREAM)) {
+      assertThat(read(chat.getInputStream(), "?")).contains("\r\n3\r\ndat").endsWith("<closed>");
+    }
+    assertThat(upstream.completed()).isZero();
+  }
 }

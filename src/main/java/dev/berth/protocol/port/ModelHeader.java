@@ -3,8 +3,6 @@ package dev.berth.protocol.port;
 import dev.berth.api.DeploymentId;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,8 +18,6 @@ public record ModelHeader(int start, int end, @Nullable String name) {
   /** The lower-case name of the header. */
   public static final String HEADER = "x-berth-model";
 
-  private static final Pattern RANGE = Pattern.compile("([0-9]{1,10})-([0-9]{1,10})(?=;|$)");
-
   /** Returns the part of the header for one deployment, which follows the others. */
   public static String part(DeploymentId deployment, String name) {
     return before(deployment) + name;
@@ -33,25 +29,34 @@ public record ModelHeader(int start, int end, @Nullable String name) {
   }
 
   private static String before(DeploymentId deployment) {
-    return ";" + URLEncoder.encode(deployment.name(), StandardCharsets.UTF_8) + "=";
+    String name = deployment.name();
+    boolean plain = name.chars().allMatch(c -> c < 128 && Character.isLetterOrDigit(c));
+    return ";" + (plain ? name : URLEncoder.encode(name, StandardCharsets.UTF_8)) + "=";
   }
 
   /** Reads the header for one deployment; null when there is none, or an invalid one. */
   public static @Nullable ModelHeader read(@Nullable String value, DeploymentId deployment) {
-    Matcher range = value == null ? null : RANGE.matcher(value);
-    if (value == null || range == null || !range.lookingAt()) {
+    int dash = value == null ? -1 : value.indexOf('-');
+    if (value == null || dash < 0) {
       return null;
     }
-    long start = Long.parseLong(range.group(1));
-    long end = Long.parseLong(range.group(2));
-    if (start < 1 || end <= start || end > Integer.MAX_VALUE) {
+    int stop = value.indexOf(';') < 0 ? value.length() : value.indexOf(';');
+    int start;
+    int end;
+    try {
+      start = Integer.parseInt(value, 0, dash, 10);
+      end = Integer.parseInt(value, dash + 1, stop, 10);
+    } catch (NumberFormatException | IndexOutOfBoundsException invalid) {
+      return null;
+    }
+    if (start < 1 || end <= start) {
       return null;
     }
     String before = before(deployment);
-    int at = value.indexOf(before, range.end());
+    int at = value.indexOf(before, stop);
     int from = at + before.length();
     int until = at < 0 ? -1 : value.indexOf(';', from);
     String name = at < 0 ? null : value.substring(from, until < 0 ? value.length() : until);
-    return new ModelHeader((int) start, (int) end, name);
+    return new ModelHeader(start, end, name);
   }
 }
