@@ -31,7 +31,11 @@ public final class LangChainCalls {
     call(
         "models",
         () ->
-            OpenAiModelCatalog.builder().baseUrl(BASE + "/v1").apiKey(KEY).build().listModels()
+            OpenAiModelCatalog.builder()
+                .baseUrl(BASE + "/v1")
+                .apiKey(KEY)
+                .build()
+                .listModels()
                 .stream()
                 .map(model -> Map.of("id", model.name(), "owned_by", model.owner()))
                 .toList());
@@ -40,7 +44,10 @@ public final class LangChainCalls {
     call(
         "embeddings",
         () ->
-            OpenAiEmbeddingModel.builder().baseUrl(BASE + "/v1").apiKey(KEY).modelName(MODEL)
+            OpenAiEmbeddingModel.builder()
+                .baseUrl(BASE + "/v1")
+                .apiKey(KEY)
+                .modelName(MODEL)
                 .build()
                 .embed("sea")
                 .content()

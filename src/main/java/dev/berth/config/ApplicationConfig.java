@@ -55,9 +55,10 @@ public record ApplicationConfig(
       RECREATE
           .required("import_path", ImportPath.TYPE)
           .means(
-              "Static method that builds the application. Two are built in, whose deployments are"
-                  + " those of deployments: with berth:proxy the first one serves the route, with"
-                  + " berth:openai the model of a request selects one.");
+              "Static method that builds the application. Three are built in, whose deployments"
+                  + " are those of deployments: with berth:proxy the first one serves the route, with"
+                  + " berth:openai the model of a request selects one, with berth:mcp the only one"
+                  + " has servers of the Model Context Protocol.");
 
   private static final Keys ENV = new Keys(ChangeReach.REPLICA_RECREATE);
 
@@ -167,6 +168,9 @@ public record ApplicationConfig(
         values.problem(DEPLOYMENTS, "none, with import_path " + path, "one with berth.upstreams");
       }
     }
+    if (ImportPath.MCP.equals(path)) {
+      checkMcp(values);
+    }
     Map<String, Settings> named = new LinkedHashMap<>();
     Set<String> names = new LinkedHashSet<>();
     for (Settings each : deployments) {
@@ -178,15 +182,18 @@ public record ApplicationConfig(
         own.problem(
             DeploymentConfig.UPSTREAMS,
             "with import_path " + path,
-            "import_path: berth:proxy or berth:openai");
+            "import_path: berth:proxy, berth:openai or berth:mcp");
       } else if (builtIn && !given) {
         String expected = "upstreams, as " + path;
         each.problem(DeploymentConfig.NAME, name + ", without berth.upstreams", expected);
       }
+      if (own != null && own.gives(DeploymentConfig.MCP) && !ImportPath.MCP.equals(path)) {
+        own.problem(DeploymentConfig.MCP, "with import_path " + path, "import_path: berth:mcp");
+      }
       if (given) {
         named.put(name, own);
         own.all(DeploymentConfig.UPSTREAMS).stream()
-            .filter(entry -> entry.gives(UpstreamOptions.MODEL) && ImportPath.PROXY.equals(path))
+            .filter(entry -> entry.gives(UpstreamOptions.MODEL) && !ImportPath.OPENAI.equals(path))
             .forEach(entry -> refuse(entry, UpstreamOptions.MODEL, path));
       }
     }
@@ -202,7 +209,7 @@ public record ApplicationConfig(
     if (environment != null && jars != null && !jars.isEmpty()) {
       refuse(environment, JARS, path);
     }
-    if (path.equals(ImportPath.PROXY) && values.gives(ARGS)) {
+    if (!path.equals(ImportPath.OPENAI) && values.gives(ARGS)) {
       refuse(values, ARGS, path);
     }
     if (values.gives(EXTERNAL_SCALER_ENABLED)) {
@@ -214,14 +221,37 @@ public record ApplicationConfig(
     values.problem(key, "with import_path " + path, "leave it out");
   }
 
-  /** Checks the args of {@code berth:openai}, whose requests have no other rules of a route. */
-  private static void checkOpenAi(Settings values, Set<String> deployments) {
+  /** Checks {@code berth:mcp}: sessions need one deployment, and one replica per server. */
+  private static void checkMcp(Settings values) {
+    refuseTraffic(values, ImportPath.MCP);
+    List<Settings> deployments = values.all(DEPLOYMENTS);
+    if (deployments.size() > 1) {
+      String many = deployments.size() + ", with import_path " + ImportPath.MCP;
+      values.problem(DEPLOYMENTS, many, "one");
+    }
+    for (Settings each : deployments) {
+      Settings own = DeploymentConfig.own(each);
+      for (Settings entry :
+          own == null ? List.<Settings>of() : own.all(DeploymentConfig.UPSTREAMS)) {
+        if (entry.gives(UpstreamOptions.OWNERS)) {
+          refuse(entry, UpstreamOptions.OWNERS, ImportPath.MCP);
+        }
+      }
+    }
+  }
+
+  private static void refuseTraffic(Settings values, ImportPath path) {
     Settings own = values.gives(BERTH) ? values.find(BERTH) : null;
     for (ConfigKey<?> key : TrafficOptions.OF_ROUTE) {
       if (own != null && own.gives(key)) {
-        refuse(own, key, ImportPath.OPENAI);
+        refuse(own, key, path);
       }
     }
+  }
+
+  /** Checks the args of {@code berth:openai}, whose requests have no other rules of a route. */
+  private static void checkOpenAi(Settings values, Set<String> deployments) {
+    refuseTraffic(values, ImportPath.OPENAI);
     if (!values.gives(ARGS)) {
       values.problem(ARGS, "missing", "a mapping with models");
     } else if (values.find(ARGS) != null) {

@@ -1,6 +1,7 @@
 package dev.berth.config;
 
 import dev.berth.api.Deployment;
+import dev.berth.config.builtin.McpOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
@@ -192,6 +193,11 @@ public final class DeploymentConfig {
   public static final ConfigKey<Duration> FALLBACK_AFTER_MS =
       OWN_ROUTER.add(UpstreamOptions.FALLBACK_AFTER_MS);
 
+  public static final ConfigKey<Settings> MCP =
+      OWN.optional("mcp", McpOptions.SECTION)
+          .fallback(DeploymentConfig::usualMcp, "null")
+          .means("Rules of an application berth:mcp, which has them with their defaults too.");
+
   public static final ConfigKey<Settings> BERTH =
       KEYS.mapping("berth", OWN.section()).means("Keys without a name in Ray Serve.");
 
@@ -210,6 +216,13 @@ public final class DeploymentConfig {
 
   static final Section SECTION =
       KEYS.section().and(UnsupportedRayKeys.DEPLOYMENT).check(DeploymentConfig::check);
+
+  /** Returns the rules of a deployment without any; null unless of {@code berth:mcp}. */
+  private static @Nullable Settings usualMcp(Settings deployment) {
+    return ImportPath.MCP.equals(deployment.around(ApplicationConfig.IMPORT_PATH))
+        ? McpOptions.SECTION.empty()
+        : null;
+  }
 
   /** Returns an entry without overrides. */
   public static Settings of(String name) {
@@ -280,8 +293,8 @@ public final class DeploymentConfig {
 
   /**
    * Returns an upstream as the {@code user_config} of its replica. Adds the default of {@code
-   * orphan_s}, the deployment's {@code cancel_grace_s}, its own {@code user_config} and {@link
-   * UpstreamOptions#IS_ONLY}.
+   * orphan_s}, the deployment's {@code cancel_grace_s}, its own {@code user_config}, {@link
+   * UpstreamOptions#IS_ONLY} and {@link #MCP}.
    *
    * @param key of the replica
    */
@@ -296,6 +309,10 @@ public final class DeploymentConfig {
             && deployment.get(FALLBACK).isEmpty()
             && UpstreamOptions.withoutPlace(key).equals(key);
     all.put(UpstreamOptions.IS_ONLY, only);
+    Settings mcp = deployment.find(MCP);
+    if (mcp != null) {
+      all.put(MCP.name(), mcp.toMap());
+    }
     String address = UpstreamOptions.address(key);
     if (address != null) {
       all.put(UpstreamOptions.ADDRESS, address);

@@ -17,6 +17,9 @@ public record ImportPath(String className, String method) {
   /** The built-in application whose replicas are upstreams. */
   public static final ImportPath PROXY = new ImportPath("berth", "proxy");
 
+  /** The built-in application whose replicas are upstreams that speak MCP. */
+  public static final ImportPath MCP = new ImportPath("berth", "mcp");
+
   /** The built-in application that selects upstreams by the model of a request. */
   public static final ImportPath OPENAI = new ImportPath("berth", "openai");
 
@@ -42,7 +45,7 @@ public record ImportPath(String className, String method) {
 
   /** Returns whether the application has no code: its replicas are upstreams. */
   public boolean isBuiltIn() {
-    return equals(PROXY) || equals(OPENAI);
+    return equals(PROXY) || equals(OPENAI) || equals(MCP);
   }
 
   /** Parses an import path; null when {@code text} is none. */

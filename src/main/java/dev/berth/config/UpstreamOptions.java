@@ -200,7 +200,8 @@ public final class UpstreamOptions {
       ConfigKey.of("upstreams", Types.list(SECTION), List.of())
           .means(
               "Remote servers that serve the requests, one replica each; only with import_path:"
-                  + " berth:proxy or berth:openai, which require them. From 1 to 64. Changed live.");
+                  + " berth:proxy, berth:openai or berth:mcp, which require them. From 1 to 64."
+                  + " Changed live.");
   static final ConfigKey<List<String>> FALLBACK =
       ConfigKey.of("fallback", Types.list(Types.NAME), List.of())
           .means(

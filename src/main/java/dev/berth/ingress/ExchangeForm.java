@@ -1,6 +1,11 @@
 package dev.berth.ingress;
 
+import dev.berth.api.Request;
 import dev.berth.protocol.port.HttpErrorResponse;
+import dev.berth.routing.CallObserver;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.RoutedCall;
+import dev.berth.routing.RouterLoop;
 import dev.berth.routing.traffic.TrafficPolicy;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
@@ -25,6 +30,12 @@ abstract class ExchangeForm {
    */
   int gatheredBytes() {
     return 0;
+  }
+
+  /** Starts the call of a request. */
+  RoutedCall start(
+      DeploymentRouter router, RouterLoop on, Request request, CallObserver owner, long nowNanos) {
+    return RoutedCall.start(router, on, request, owner, nowNanos);
   }
 
   /**

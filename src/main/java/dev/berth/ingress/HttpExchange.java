@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * <p>Source: Ray Serve's proxy. As in Ray, the handler sees the full path; it sees no root path.
  */
 sealed class HttpExchange extends ExchangeForm implements CallObserver, LongConsumer
-    permits EndpointExchange, DialectExchange {
+    permits EndpointExchange, DialectExchange, McpExchange {
   private static final Logger LOG = LoggerFactory.getLogger(HttpExchange.class);
 
   final ServingLoop loop;
@@ -201,7 +201,7 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     try {
       String token = ReservationHeader.take(http.headers());
       if (token == null) {
-        call = RoutedCall.start(router, loop.router, request, this, nowNanos);
+        call = start(router, loop.router, request, this, nowNanos);
       } else {
         use(token, router, request);
       }

@@ -6,6 +6,7 @@ import static java.util.stream.Collectors.toMap;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.config.HttpOptions;
+import dev.berth.dialect.mcp.McpRouteRules;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpErrorResponse;
@@ -229,7 +230,7 @@ final class IngressLoop extends ServingLoop {
       return;
     } else if (route == null) {
       exchange.answer.send(ErrorResponses.notFound(exchange.http.path()));
-    } else if (route.to().dialect() != null) { // which reads requests from their heads on
+    } else if (route.to().dialect() != null || route.to().mcp() != null) { // read from the head on
       exchange.answer.send(ErrorResponses.LEADS_NOWHERE);
     } else {
       exchange.lead(route, split(route, exchange.http));
@@ -298,6 +299,11 @@ final class IngressLoop extends ServingLoop {
     if (dialect != null) {
       String path = routed.below(route.prefix(), request.path());
       return register(connection, new DialectExchange(connection, request, route, dialect, path));
+    }
+    McpRouteRules mcp = route.to().mcp();
+    if (mcp != null) {
+      String path = routed.below(route.prefix(), request.path());
+      return register(connection, new McpExchange(connection, request, route, mcp, path));
     }
     SplitRequest split = split(route, request);
     return register(

@@ -3,6 +3,7 @@ package dev.berth.ingress;
 import dev.berth.config.Backpressure;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.keys.Settings;
+import dev.berth.dialect.mcp.McpRouteRules;
 import dev.berth.routing.DeploymentRouter;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param traffic split or shadows of several deployments; null if one serves alone
  * @param parkNanos maximum wait of a request without a target; 0 if requests are not parked
  * @param dialect choice of the deployment by the model in the body; null without one
+ * @param mcp rules of requests to servers of MCP; null for others
  */
 public record IngressRoute(
     String application,
@@ -26,7 +28,8 @@ public record IngressRoute(
     @Nullable LogEncoding accessLog,
     @Nullable RouteTraffic traffic,
     long parkNanos,
-    @Nullable DialectRoute dialect) {
+    @Nullable DialectRoute dialect,
+    @Nullable McpRouteRules mcp) {
 
   /** Creates a route to one deployment. */
   public IngressRoute(
@@ -34,12 +37,12 @@ public record IngressRoute(
       DeploymentRouter router,
       Settings backpressure,
       @Nullable LogEncoding accessLog) {
-    this(application, router, backpressure, accessLog, null, 0, null);
+    this(application, router, backpressure, accessLog, null, 0, null, null);
   }
 
   /** Creates a route without a target. */
   public static IngressRoute nowhere(long parkNanos) {
-    return new IngressRoute("", null, Backpressure.DEFAULTS, null, null, parkNanos, null);
+    return new IngressRoute("", null, Backpressure.DEFAULTS, null, null, parkNanos, null, null);
   }
 
   /** Returns the name of the deployment; empty without a target, or with a dialect. */
@@ -51,14 +54,25 @@ public record IngressRoute(
   public static IngressRoute to(String application, RouteTraffic traffic) {
     IngressRoute first = traffic.sides().get(0);
     return new IngressRoute(
-        application, first.router, first.backpressure, first.accessLog, traffic, 0, null);
+        application, first.router, first.backpressure, first.accessLog, traffic, 0, null, null);
   }
 
   /** Creates a route to the deployments of the models of an LLM API. */
   public static IngressRoute to(String application, DialectRoute dialect) {
     IngressRoute first = dialect.sides().get(0);
     LogEncoding log =
-        dialect.sides().stream().map(IngressRoute::accessLog).filter(Objects::nonNull).findFirst().orElse(null);
-    return new IngressRoute(application, first.router, first.backpressure, log, null, 0, dialect);
+        dialect.sides().stream()
+            .map(IngressRoute::accessLog)
+            .filter(Objects::nonNull)
+            .findFirst()
+            .orElse(null);
+    return new IngressRoute(
+        application, first.router, first.backpressure, log, null, 0, dialect, null);
+  }
+
+  /** Returns the same route for servers of MCP; null for no rules. */
+  public IngressRoute withMcp(@Nullable McpRouteRules rules) {
+    return new IngressRoute(
+        application, router, backpressure, accessLog, traffic, parkNanos, dialect, rules);
   }
 }

@@ -449,6 +449,7 @@ final class ControlRole extends LocalController
     @Override
     public void onWelcome(Welcome welcome) {
       side.welcomed(welcome);
+      on.proxies().sessions().useCluster(welcome.authority().clusterId());
       standing.registered();
     }
 

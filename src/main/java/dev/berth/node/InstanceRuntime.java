@@ -12,12 +12,14 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.UpstreamOptions;
+import dev.berth.config.builtin.McpOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.ProbeUpstream;
 import dev.berth.controller.ControllerEvent.Inventory;
 import dev.berth.controller.ControllerEvent.UpstreamProbed;
 import dev.berth.dialect.ModelAdmission;
 import dev.berth.dialect.ModelCatalog;
+import dev.berth.dialect.mcp.McpRouteRules;
 import dev.berth.ingress.DialectRoute;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
@@ -40,6 +42,7 @@ import dev.berth.view.LogFeed;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
@@ -180,14 +183,15 @@ final class InstanceRuntime {
     return () -> List.of(registrations).forEach(MeterRegistration::close);
   }
 
-  /** Returns whether an endpoint may lead to a deployment. One of an LLM API has keys to check. */
+  /** Returns whether an endpoint may lead to a deployment. LLM APIs and MCP have rules to check. */
   private boolean mayServeEndpoint(DeploymentId id) {
-    return deployments.isWanted(id)
+    if (!deployments.isWanted(id)) {
+      return false;
+    }
+    Settings settings = deployments.settings(id);
+    return settings.find(DeploymentConfig.MCP) == null
         && !Boolean.TRUE.equals(
-            deployments
-                .settings(id)
-                .get(DeploymentConfig.USER_CONFIG)
-                .get(UpstreamOptions.IS_OPENAI));
+            settings.get(DeploymentConfig.USER_CONFIG).get(UpstreamOptions.IS_OPENAI));
   }
 
   private IngressRoute leadsTo(DeploymentId ingress, @Nullable Settings traffic) {
@@ -233,10 +237,20 @@ final class InstanceRuntime {
   private IngressRoute side(DeploymentId ingress) {
     Settings settings = deployments.settings(ingress);
     return new IngressRoute(
-        ingress.application(),
-        deployments.router(ingress),
-        settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
-        accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)));
+            ingress.application(),
+            deployments.router(ingress),
+            settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
+            accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)))
+        .withMcp(mcp(settings.find(DeploymentConfig.MCP)));
+  }
+
+  private @Nullable McpRouteRules mcp(@Nullable Settings rules) {
+    return rules == null
+        ? null
+        : new McpRouteRules(
+            on.proxies.sessions(),
+            Set.copyOf(rules.get(McpOptions.ORIGINS)),
+            rules.get(McpOptions.RESUME_S).toNanos());
   }
 
   private void onCodeClosed(LoadedApplication code, NodeRole role) {

@@ -10,6 +10,7 @@ import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.dialect.ApiKeys;
+import dev.berth.dialect.mcp.SessionIds;
 import dev.berth.node.loops.Identity;
 import dev.berth.protocol.port.UpstreamContext;
 import dev.berth.protocol.port.ViaEntry;
@@ -27,20 +28,22 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The handlers of the built-in applications {@code berth:proxy} and {@code berth:openai}.
+ * The handlers of the built-in applications.
  *
  * @param config of the instance
  * @param incarnation random number of this start
  * @param lease lease of the shares in a cluster
  * @param members ports of the nodes of the cluster
  * @param keys of the clients of {@code berth:openai}; null if it needs none
+ * @param sessions ids of MCP sessions
  */
 record ProxyHandlers(
     ServeConfig config,
     long incarnation,
     OwnerLease lease,
     MemberPorts members,
-    @Nullable ApiKeys keys)
+    @Nullable ApiKeys keys,
+    SessionIds sessions)
     implements BuiltInHandlers {
 
   /**
@@ -54,7 +57,14 @@ record ProxyHandlers(
         identity.incarnation(),
         new OwnerLease(identity.nanoClock()),
         new MemberPorts(),
-        keys(config));
+        keys(config),
+        new SessionIds(random(identity)));
+  }
+
+  private static byte[] random(Identity identity) {
+    byte[] key = new byte[32];
+    identity.chance().nextBytes(key);
+    return key;
   }
 
   private static @Nullable ApiKeys keys(ServeConfig config) {
@@ -88,6 +98,7 @@ record ProxyHandlers(
         () -> AddressPolicy.ofHost(ownPorts, members::byAddress),
         config.get(HttpOptions.ROOT_PATH),
         ViaEntry.of(incarnation).value(),
+        sessions,
         lease);
   }
 }

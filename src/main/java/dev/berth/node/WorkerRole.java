@@ -250,6 +250,7 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
   public void onWelcome(Welcome welcome) {
     this.welcome = welcome;
     side.welcomed(welcome);
+    on.proxies().sessions().useCluster(welcome.authority().clusterId());
     if (welcome.fresh()) {
       host.replicas.stopAll();
     }

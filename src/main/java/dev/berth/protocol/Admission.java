@@ -20,4 +20,12 @@ public sealed interface Admission {
   enum IfFree implements Admission {
     IF_FREE
   }
+
+  /**
+   * The request takes no slot, and reaches its replica while all slots are in use. Refused unless
+   * the handler permits such requests, and beyond the number that it permits.
+   */
+  enum NoSlot implements Admission {
+    NO_SLOT
+  }
 }

@@ -6,6 +6,7 @@ import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallFailed;
@@ -59,7 +60,8 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
 
   private InvocationPhase phase = InvocationPhase.GATHERING;
   private final boolean bodyFollows; // chunks of it follow the request message
-  private boolean slotHeld = true;
+  final boolean slotless;
+  private boolean slotHeld = true; // or its place among the requests without a slot
   private boolean zombie;
   private int wholeBytes; // of a body inside its request
   private int countedBytes; // of that body, in the budget after a cancel
@@ -78,6 +80,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     this.attempt = message.attempt();
     this.streamWindow = message.streamWindow();
     this.bodyFollows = message.bodyFollows();
+    this.slotless = message.admission() == Admission.NoSlot.NO_SLOT;
     this.dueAt = deadline;
   }
 
@@ -416,7 +419,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   void settleSlot() {
     if (slotHeld) {
       slotHeld = false;
-      host.replica.settleSlot();
+      host.replica.settle(slotless);
     }
   }
 

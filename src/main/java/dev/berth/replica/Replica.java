@@ -273,7 +273,7 @@ public final class Replica extends ReplicaRuntime {
           .onComplete(
               done -> {
                 if (move(ReplicaState.STOPPED, ReplicaState.DRAINING)) {
-                  onEachLoop(LoopReplica::retire, this::stopHandlers);
+                  onEachLoop(part -> part.loop.retire(part), this::stopHandlers);
                 }
               });
     }
@@ -462,6 +462,11 @@ public final class Replica extends ReplicaRuntime {
   }
 
   // --- health ---
+
+  @Override
+  @Nullable SlotLedger slotless() {
+    return gate.slotless();
+  }
 
   @Override
   void lingeringChanged() {

@@ -214,6 +214,10 @@ public final class ReplicaHost implements ReplicaDirectory {
         slots.sweep();
       }
       if (itsTurn) {
+        SlotLedger slotless = replica.slotless();
+        if (slotless != null) {
+          slotless.sweep(); // forgets old attempts
+        }
         replica.sampleUtilization();
         if (!blockedLoops.isEmpty()) {
           look(replica);

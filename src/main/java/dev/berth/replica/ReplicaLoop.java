@@ -173,7 +173,7 @@ public final class ReplicaLoop {
         run(host, peer, message);
         return;
       }
-      host.replica.settleSlot(); // also a slot that the router held
+      host.replica.settle(isSlotless(message)); // also a slot that the router held
     }
     if (refusal == Refusal.REVOKED) {
       duplicates.increment();
@@ -187,7 +187,10 @@ public final class ReplicaLoop {
    * recognise a repeated attempt, which must never receive a "did not run".
    */
   private static @Nullable Refusal takeSlot(LoopReplica host, CallRequest message) {
-    Slots slots = host.replica.slots();
+    Slots slots = isSlotless(message) ? host.replica.slotless() : host.replica.slots();
+    if (slots == null) {
+      return Refusal.UNKNOWN_TOKEN; // it permits no request without a slot
+    }
     if (host.stopped) {
       Refusal refusal = slots.tryAcquire(message.attempt()); // never granted: the replica drains
       return refusal == Refusal.REVOKED ? refusal : Refusal.UNKNOWN_REPLICA;
@@ -201,6 +204,10 @@ public final class ReplicaLoop {
       return refusal;
     }
     return slots.tryAcquire(message.attempt());
+  }
+
+  private static boolean isSlotless(ToReplica message) {
+    return message instanceof CallRequest call && call.admission() == Admission.NoSlot.NO_SLOT;
   }
 
   /** Returns the reason why a request with a slot still cannot run; null when it can. */
@@ -232,7 +239,8 @@ public final class ReplicaLoop {
       forgotten.cancel(); // its router reused the call's entry: the cancel was lost
     }
     boolean streams = message.bodyFollows() || host.streamsRequests(message.methodName());
-    boolean accept = message.admission() == Admission.IfFree.IF_FREE;
+    boolean accept =
+        message.admission() == Admission.IfFree.IF_FREE || isSlotless(message) && peer.elsewhere;
     boolean later = accept && !streams && host.runsOnThread(message.methodName());
     if (accept && !later) {
       send(peer, new CallAccepted(message.callId(), host.replica.load()));
@@ -278,7 +286,7 @@ public final class ReplicaLoop {
       return;
     }
     AttemptState known =
-        host == null ? AttemptState.FORGOTTEN : host.replica.slots().recall(message.attempt());
+        host == null ? AttemptState.FORGOTTEN : host.replica.recall(message.attempt());
     switch (known) {
       case NEVER, REVOKED, REFUSED -> refuse(message, Refusal.RECALLED, load);
       case GRANTED, LEASED, FORGOTTEN -> {
@@ -303,7 +311,7 @@ public final class ReplicaLoop {
     }
     LoopReplica host = find(message.target());
     if (host != null) {
-      host.replica.slots().release(message.attempt()); // prevents a request that arrives late
+      host.replica.release(message.attempt()); // prevents a request that arrives late
     }
   }
 
@@ -376,7 +384,9 @@ public final class ReplicaLoop {
   private void refuse(LoopReplica host, ToReplica message, Refusal reason, long waitedMicros) {
     refuse(message, reason, host.replica.load());
     RouterAddress to = message.source();
-    if (reason == Refusal.FULL && !node.equals(to.node())) { // local routers observe the slots
+    if (reason == Refusal.FULL
+        && !node.equals(to.node())
+        && !isSlotless(message)) { // local routers observe the slots
       host.replica.refused.note(host.replica.slots(), to, message.target(), waitedMicros);
     }
   }
@@ -549,6 +559,13 @@ public final class ReplicaLoop {
     if (at(host.replica.ordinal()) == host) {
       hosted[host.replica.ordinal()] = null;
     }
+  }
+
+  /** Retires a drained replica, and ends its requests without a slot. */
+  void retire(LoopReplica host) {
+    assert isHere();
+    host.retire();
+    running().stream().filter(each -> each.host == host && each.slotless).forEach(Invocation::kill);
   }
 
   /** Ends the requests of a replica: their callers receive an unknown outcome. */

@@ -4,9 +4,12 @@ import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.RequestContext;
 import dev.berth.metrics.UserMeters;
+import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.UserFailure;
+import dev.berth.protocol.port.AttemptState;
 import dev.berth.protocol.port.InstanceDependencies;
+import dev.berth.protocol.port.Slots;
 import dev.berth.replica.log.FailureCounts;
 import dev.berth.replica.log.FailureLog;
 import dev.berth.replica.slots.LedgerLimits;
@@ -93,6 +96,9 @@ abstract class ReplicaRuntime {
    */
   abstract void handlerFailed(Throwable cause);
 
+  /** Returns the ledger of requests without a slot; null if none were ever permitted. */
+  abstract @Nullable SlotLedger slotless();
+
   // --- properties ---
 
   public String replicaId() {
@@ -139,6 +145,36 @@ abstract class ReplicaRuntime {
   void settleSlot() {
     if (!refused.completing(slots)) {
       slots.complete();
+    }
+  }
+
+  /** Ends a request: frees its slot, or its place among the requests without a slot. */
+  void settle(boolean isSlotless) {
+    SlotLedger beside = isSlotless ? slotless() : null;
+    if (beside == null) {
+      settleSlot();
+    } else {
+      beside.complete();
+    }
+  }
+
+  /** Prevents the late arrival of an attempt, with or without a slot; see {@link Slots#recall}. */
+  AttemptState recall(AttemptId attempt) {
+    SlotLedger beside = slotless();
+    AttemptState known = slots.recall(attempt);
+    AttemptState other = beside == null ? AttemptState.NEVER : beside.recall(attempt);
+    return switch (other) {
+      case NEVER, REVOKED, REFUSED -> known;
+      case GRANTED, LEASED, FORGOTTEN -> other;
+    };
+  }
+
+  /** Releases an attempt, with or without a slot; see {@link Slots#release}. */
+  void release(AttemptId attempt) {
+    SlotLedger beside = slotless();
+    slots.release(attempt);
+    if (beside != null) {
+      beside.release(attempt);
     }
   }
 

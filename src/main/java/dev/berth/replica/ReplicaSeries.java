@@ -63,6 +63,10 @@ public final class ReplicaSeries {
     sums.gauge("berth_remembered_attempts", slots.rememberedAttempts(), limits.attemptsMax());
     sums.gauge("berth_remembered_leases", slots.rememberedLeases(), limits.rememberedMax());
     count(into, "berth_attempts_forgotten_early", slots.forgottenEarly());
+    SlotLedger slotless = replica.slotless();
+    if (slotless != null) {
+      sums.gauge("berth_slotless_requests", slotless.ongoing(), slotless.maxOngoing());
+    }
     sums.gauge("berth_noted_routers", replica.refused.waiting(), replica.limits().refusedRouters());
   }
 

@@ -53,7 +53,8 @@ public final class RoutedCall extends SlotRequest {
   String requestId; // empty until sent if the caller named none
   private long waitedNanos = UNKNOWN; // from arrival to start; else UNKNOWN
   private final @Nullable HeldSlot selection; // set for a dispatch
-  private @Nullable RoutedReplica only; // target of a broadcast; no other replica is accepted
+  private @Nullable RoutedReplica only; // no other replica is accepted
+  private boolean slotless; // sent to that replica without a slot
   private Admission admission = Admission.AcquiredSlot.HELD;
   private boolean counted; // counted as sent; one count as ended or turned away follows
   private boolean routed; // onRouted was called
@@ -79,6 +80,28 @@ public final class RoutedCall extends SlotRequest {
       long nowNanos) {
     RoutedCall call = of(router, loop, request, owner, null);
     call.waitedNanos = nowNanos - owner.arrivedNanos();
+    call.begin();
+    return call;
+  }
+
+  /**
+   * Routes a request to one replica, as {@link #start} does.
+   *
+   * @param slotless whether the request takes no slot and never waits
+   */
+  public static RoutedCall start(
+      DeploymentRouter router,
+      RouterLoop loop,
+      Request request,
+      CallObserver owner,
+      RoutedReplica only,
+      boolean slotless) {
+    RoutedCall call =
+        slotless
+            ? new RoutedCall(router, loop, request, owner, null)
+            : of(router, loop, request, owner, null);
+    call.goOnlyTo(only);
+    call.slotless = slotless;
     call.begin();
     return call;
   }
@@ -159,6 +182,19 @@ public final class RoutedCall extends SlotRequest {
     return true;
   }
 
+  @Override
+  boolean sendsWithoutSlot() {
+    if (slotless) {
+      goOn(java.util.Objects.requireNonNull(only), Admission.NoSlot.NO_SLOT);
+    }
+    return slotless;
+  }
+
+  @Override
+  boolean countsSlot() {
+    return !slotless;
+  }
+
   /** Starts the call on the slot of its selection. */
   void dispatch() {
     assert loop.isHere();
@@ -210,7 +246,7 @@ public final class RoutedCall extends SlotRequest {
     if (requestId.isEmpty()) {
       requestId = loop.nextRequestId();
     }
-    if (!counted) {
+    if (!counted && !slotless) {
       counted = true;
       router.counters.sent.increment();
     }
@@ -285,6 +321,9 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   void unsend(RoutedReplica to) {
+    if (slotless) {
+      return;
+    }
     if (selection != null && selection.lease == null) {
       selection.releaseSlot();
     } else {
@@ -294,8 +333,8 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   void unsent() {
-    if (selection != null) {
-      end(replicaUnavailable(selection.replica), false);
+    if (selection != null || slotless) {
+      end(replicaUnavailable(selection != null ? selection.replica : only), false);
     } else {
       turnedAway();
       enqueueAgain();
@@ -406,6 +445,18 @@ public final class RoutedCall extends SlotRequest {
     if (accepted) {
       settle(load);
       end(new BerthException.OutcomeUnknown("refused after it was accepted: " + reason), false);
+      return;
+    }
+    if (slotless) {
+      settle(load);
+      if (recorder != null) {
+        recorder.recordRefusal(only, reason);
+      }
+      end(
+          reason == Refusal.FULL
+              ? router.backPressure("requests without a slot")
+              : replicaUnavailable(java.util.Objects.requireNonNull(only)),
+          false);
       return;
     }
     if (selection == null) {

@@ -180,7 +180,20 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     acquire();
   }
 
+  /** Sends a request that takes no slot. Returns false for every other request. */
+  boolean sendsWithoutSlot() {
+    return false;
+  }
+
+  /** Returns whether the request counts as one in a slot of its replica. */
+  boolean countsSlot() {
+    return true;
+  }
+
   private void acquire() {
+    if (sendsWithoutSlot()) {
+      return;
+    }
     if ((router.queue.hasTakersOr(loop.index()) || !takeAtOnce()) && !leaves()) {
       enqueue();
     }
@@ -482,7 +495,9 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     leaveTable();
     RoutedReplica from = replica;
     if (from != null && !from.here()) {
-      from.giveBack();
+      if (countsSlot()) {
+        from.giveBack();
+      }
       from.recordLoadReport(load);
       router.pumpIfWaiting();
     }

@@ -1,5 +1,6 @@
 package dev.berth.upstream;
 
+import dev.berth.dialect.mcp.SessionIds;
 import dev.berth.upstream.client.AddressPolicy;
 import java.nio.file.Path;
 import java.util.function.Supplier;
@@ -12,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param addresses policy of the addresses that upstreams may have, without the loopback rule
  * @param rootPath mount path of all routes, removed from paths; empty for none
  * @param via entry of this instance in the header {@code via}
+ * @param sessions ids of MCP sessions
  * @param lease lease of the instance's shares; without an end outside of a cluster
  */
 public record RelayEnvironment(
@@ -19,4 +21,5 @@ public record RelayEnvironment(
     Supplier<AddressPolicy> addresses,
     String rootPath,
     String via,
+    SessionIds sessions,
     OwnerLease lease) {}

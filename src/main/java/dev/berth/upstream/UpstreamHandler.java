@@ -4,6 +4,9 @@ import dev.berth.api.AsyncHandler;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.config.DeploymentConfig;
+import dev.berth.config.builtin.McpOptions;
+import dev.berth.config.keys.Settings;
 import dev.berth.protocol.port.UpstreamContext;
 import dev.berth.upstream.client.UpstreamClient;
 import io.vertx.core.Future;
@@ -27,6 +30,7 @@ public final class UpstreamHandler implements AsyncHandler {
   private @Nullable UpstreamClient client; // null before the first configuration
   private @Nullable UpstreamWatch watch;
   private @Nullable UpstreamSettings settings;
+  private @Nullable McpUpstream mcp; // null unless of berth:mcp
 
   public UpstreamHandler(UpstreamContext replica, RelayEnvironment instance) {
     this.replica = replica;
@@ -58,6 +62,16 @@ public final class UpstreamHandler implements AsyncHandler {
             Objects.requireNonNull(settings),
             Objects.requireNonNull(watch),
             instance);
+    McpUpstream rules = mcp;
+    return rules == null ? relay(request, relay) : rules.handle(request, relay, this);
+  }
+
+  /** Returns whether no connection to the upstream succeeds. */
+  boolean isUnreachable() {
+    return Objects.requireNonNull(watch).isUnreachable();
+  }
+
+  Future<Response> relay(Request request, UpstreamRelay relay) {
     relay.receive(request);
     try {
       return relay.start(request, Objects.requireNonNull(client));
@@ -73,7 +87,13 @@ public final class UpstreamHandler implements AsyncHandler {
   @Override
   public void reconfigure(Map<String, Object> userConfig) throws Exception {
     UpstreamSettings next = UpstreamSettings.read(userConfig, instance);
-    onLoop(() -> apply(next));
+    Object rules = userConfig.get(DeploymentConfig.MCP.name());
+    Settings ofMcp = rules instanceof Map<?, ?> map ? McpOptions.fromMap(map) : null;
+    onLoop(
+        () -> {
+          apply(next);
+          apply(ofMcp);
+        });
   }
 
   private void apply(UpstreamSettings next) {
@@ -89,6 +109,21 @@ public final class UpstreamHandler implements AsyncHandler {
     } else {
       connected.retarget(next.target());
       watching.configure(next);
+    }
+  }
+
+  /** Applies the rules of {@code berth:mcp}; null for another application. */
+  private void apply(@Nullable Settings ofMcp) {
+    McpUpstream rules = mcp;
+    if (ofMcp == null) {
+      mcp = null;
+      if (rules != null) {
+        replica.gate().permitSlotless(0);
+      }
+    } else {
+      rules = rules == null ? new McpUpstream(replica, instance.sessions()) : rules;
+      rules.configure(ofMcp);
+      mcp = rules;
     }
   }
 

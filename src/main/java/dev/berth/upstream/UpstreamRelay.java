@@ -77,6 +77,8 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private boolean unusable; // the rest of the response
   private boolean mayRunOn; // a cancelled request, behind a closed connection
   private boolean abandoned; // after orphan_s
+  private boolean lasts; // its response may last without a byte, and holds no slot
+  private boolean unconnected; // no connection to the upstream succeeded
   private Runnable stopTimer = () -> {};
 
   UpstreamRelay(
@@ -90,6 +92,25 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     this.settings = settings;
     this.watch = watch;
     this.instance = instance;
+  }
+
+  /** Declares a response that may last without a byte, and that ends with its connection. */
+  void lasts() {
+    lasts = true;
+  }
+
+  /** Returns whether the request failed since no connection to the upstream succeeded. */
+  boolean isUnconnected() {
+    return unconnected;
+  }
+
+  /** Runs an action at the end of the request, after its handler returned or failed. */
+  void onEnd(@Nullable Response response, Runnable action) {
+    if (response != null && response.body() instanceof Response.Body.Produced) {
+      produced.future().onComplete((done, failed) -> action.run());
+    } else {
+      action.run();
+    }
   }
 
   // --- the request ---
@@ -129,6 +150,9 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
             whole,
             this);
     exchange = begun;
+    if (lasts) {
+      begun.lasts();
+    }
     if (!received.isEmpty()) {
       onRequestPiece(request.stream(), joined());
     }
@@ -312,7 +336,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     }
     state = RelayState.CANCELLED;
     joined();
-    mayRunOn = !settings.stopsOnClose() && requestEnded && !exchange().isUnsent();
+    mayRunOn = !settings.stopsOnClose() && !lasts && requestEnded && !exchange().isUnsent();
     if (responseEnded) {
       settle();
     } else if (!mayRunOn || unusable) {
@@ -347,7 +371,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
 
   @Override
   public void onCancelled(boolean confirmed) {
-    if (state == RelayState.REFUSED || abandoned || (confirmed && !mayRunOn)) {
+    if (state == RelayState.REFUSED || abandoned || lasts || (confirmed && !mayRunOn)) {
       settle();
     } else {
       onOrphaned("connection reset by this node");
@@ -362,7 +386,8 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
       boolean notRun = failed.notRun() && state == RelayState.WAITING;
       failure = notRun ? new UpstreamNotRun(failed.reason(), -1) : unknown(failed.reason());
     }
-    if (failed.notRun() || settings.stopsOnClose() || state == RelayState.REFUSED) {
+    unconnected = failed.notRun() && state == RelayState.WAITING;
+    if (failed.notRun() || settings.stopsOnClose() || lasts || state == RelayState.REFUSED) {
       settle();
       return;
     }

@@ -34,6 +34,7 @@ final class UpstreamWatch {
   private UpstreamSettings settings;
   private Runnable stopTimer = () -> {};
   private boolean closed;
+  private boolean isUnreachable; // valid while closed
   private boolean stopped;
   private long probeAt; // while closed, on the nano clock
   private long pauseAt; // end of the last Retry-After, on the nano clock
@@ -55,6 +56,11 @@ final class UpstreamWatch {
   void configure(UpstreamSettings next) {
     settings = next;
     after(closed ? Math.max(0, pauseAt - ports.nanoClock().getAsLong()) : 0);
+  }
+
+  /** Returns whether the upstream is closed since no connection or probe succeeds. */
+  boolean isUnreachable() {
+    return closed && isUnreachable;
   }
 
   void stop() {
@@ -94,6 +100,7 @@ final class UpstreamWatch {
     if (!stopped && (!closed || at - probeAt > 0)) {
       closed = true;
       probeAt = at;
+      isUnreachable = unreachable;
       if (unreachable) {
         gate.closeUnreachable(reason);
       } else {

@@ -54,7 +54,7 @@ final class Architecture {
           controller: api protocol view config metrics
           code: api protocol config replica controller
           desired: api net protocol view config controller code
-          upstream: api net protocol config
+          upstream: api net protocol config dialect
           cluster: api net stream protocol view config metrics admin code desired
           admin: api net protocol view config metrics
           node: api net stream protocol view config metrics ingress routing replica controller code \

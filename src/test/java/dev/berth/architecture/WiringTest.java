@@ -34,6 +34,7 @@ class WiringTest {
           "SlotLedger",
               Set.of(
                   "main/java/dev/berth/replica/ReplicaHost.java",
+                  "main/java/dev/berth/replica/slots/SlotLedger.java",
                   "test/java/dev/berth/replica/slots/Ledgers.java",
                   "test/java/dev/berth/replica/slots/SlotLedgerContractTest.java",
                   "jmh/java/dev/berth/replica/slots/LedgerBenchmark.java"));

@@ -142,6 +142,9 @@ class SchemaTest {
       if (name.equals("applications")) {
         boolean proxy = path.matches(".*(upstreams\\[]|fallback|replay_bytes|idempotent).*");
         below.put("import_path", proxy ? "berth:proxy" : "a.B");
+        if (path.contains(".berth.mcp")) {
+          below.put("import_path", "berth:mcp");
+        }
         if (path.endsWith("upstreams[].model")) {
           below.put("import_path", "berth:openai");
           below.put("args", json(Yaml.plain("{models: [{name: m, deployment: d}]}")));

@@ -208,7 +208,7 @@ class UpstreamOptionsTest {
     assertThat(problems(file(deployment("d", ONE, "")).replace("berth:proxy", "a.B")))
         .containsExactly(
             "applications[0].deployments[0].berth.upstreams: with import_path a.B:build (expected:"
-                + " import_path: berth:proxy or berth:openai)");
+                + " import_path: berth:proxy, berth:openai or berth:mcp)");
   }
 
   @Test

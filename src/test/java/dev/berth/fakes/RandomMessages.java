@@ -193,9 +193,10 @@ public final class RandomMessages {
   }
 
   private Admission admission() {
-    return switch (random.nextInt(3)) {
+    return switch (random.nextInt(4)) {
       case 0 -> Admission.AcquiredSlot.HELD;
       case 1 -> new Admission.Token(token());
+      case 2 -> Admission.NoSlot.NO_SLOT;
       default -> Admission.IfFree.IF_FREE;
     };
   }

@@ -448,9 +448,10 @@ public final class RoutingWorld implements ReplicaDirectory {
       } else if (message instanceof BusMessage.CancelCall cancel) {
         cancelled.add(cancel);
         ledger.release(cancel.attempt());
-        if (running.removeIf(call -> call.callId() == cancel.callId())) {
-          ledger.complete(); // this handler settles at once when it is cancelled
-        }
+        running.stream()
+            .filter(call -> call.callId() == cancel.callId())
+            .toList()
+            .forEach(this::complete); // this handler settles at once when it is cancelled
         if (isRemote() && !cancel.timedOut()) {
           answer(cancel.source(), failed(cancel.callId(), BerthException.Kind.CANCELLED));
         }
@@ -515,6 +516,8 @@ public final class RoutingWorld implements ReplicaDirectory {
         if (refusal == null && !threadless) {
           answer(call.source(), new BusMessage.CallAccepted(call.callId(), ledger.load()));
         }
+      } else if (call.admission() == Admission.NoSlot.NO_SLOT && isRemote()) {
+        answer(call.source(), new BusMessage.CallAccepted(call.callId(), ledger.load()));
       }
       if (refusal == null && threadless) {
         ledger.complete();
@@ -616,7 +619,8 @@ public final class RoutingWorld implements ReplicaDirectory {
 
     private void complete(BusMessage.CallRequest call) {
       running.remove(call);
-      if (!ledger.observer().completing(ledger)) {
+      boolean slotless = call.admission() == Admission.NoSlot.NO_SLOT;
+      if (!slotless && !ledger.observer().completing(ledger)) {
         ledger.complete();
       }
     }

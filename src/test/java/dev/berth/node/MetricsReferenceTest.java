@@ -12,6 +12,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Properties;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -51,7 +52,14 @@ class MetricsReferenceTest {
           args: {models: [{name: small, deployment: small}]}
           deployments:
             - name: small
-              berth: {upstreams: [{url: "http://127.0.0.1:%d", max_ongoing_requests: 1}]}
+              berth: {upstreams: [{url: "http://127.0.0.1:%1$d", max_ongoing_requests: 1}]}
+        - name: tools
+          route_prefix: /mcp
+          import_path: berth:mcp
+          deployments:
+            - name: server
+              berth:
+                upstreams: [{url: "http://127.0.0.1:%1$d", id: mcp, max_ongoing_requests: 1}]
       """;
 
   private static final String CHAT =
@@ -105,7 +113,9 @@ class MetricsReferenceTest {
           () -> node.post("/llm/v1/chat/completions", "{\"model\":\"small\"}").body().equals(CHAT),
           () -> "no response of the model");
       TestNode.until(
-          () -> node.admin("GET", "/metrics", "").body().contains("autoscaling_stats_failed"),
+          () ->
+              List.of("autoscaling_stats_failed", "berth_slotless_requests").stream()
+                  .allMatch(node.admin("GET", "/metrics", "").body()::contains),
           () -> "no hook was asked");
       node.admin("GET", "/metrics", "");
       String exported =

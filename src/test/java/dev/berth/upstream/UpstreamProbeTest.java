@@ -2,6 +2,7 @@ package dev.berth.upstream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.dialect.mcp.SessionIds;
 import dev.berth.upstream.client.AddressPolicy;
 import io.vertx.core.Vertx;
 import io.vertx.core.internal.ContextInternal;
@@ -27,6 +28,7 @@ class UpstreamProbeTest {
           () -> new AddressPolicy(false, Set.of(), Set.of(), Map::of, null),
           "",
           "1.1 berth-1",
+          new SessionIds(new byte[] {1}),
           new OwnerLease(System::nanoTime));
 
   @AfterEach

@@ -44,6 +44,11 @@ final class UpstreamRig implements AutoCloseable {
     return new UpstreamRig(openAi(args), "", deployments);
   }
 
+  /** Starts an instance whose application is {@code berth:mcp}. */
+  static UpstreamRig ofMcp(String more, String deployment) throws Exception {
+    return new UpstreamRig("import_path: berth:mcp", more, new String[] {deployment});
+  }
+
   private static String openAi(String args) {
     return "import_path: berth:openai\n    args: " + args;
   }

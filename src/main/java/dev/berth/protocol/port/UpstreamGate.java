@@ -23,6 +23,13 @@ public interface UpstreamGate {
   void open();
 
   /**
+   * Permits requests without a slot, also while the replica is closed.
+   *
+   * @param max maximum of such requests at the same time; 0 for none
+   */
+  void permitSlotless(int max);
+
+  /**
    * Sets the action that resets the connections of the handler, at once and from any thread. Its
    * future completes when they are closed.
    */

@@ -240,7 +240,8 @@ final class WireReader {
               new SlotToken(
                   fixed64("token.epoch"), varint("token.sequence"), fixed64("token.secret")));
       case WireWriter.ADMISSION_IF_FREE -> Admission.IfFree.IF_FREE;
-      default -> throw new WireFormatException("admission: " + form + " (expected: 0 to 2)");
+      case WireWriter.ADMISSION_SLOTLESS -> Admission.NoSlot.NO_SLOT;
+      default -> throw new WireFormatException("admission: " + form + " (expected: 0 to 3)");
     };
   }
 

@@ -19,6 +19,7 @@ final class WireWriter implements BiConsumer<String, String> {
   static final int ADMISSION_HELD = 0;
   static final int ADMISSION_TOKEN = 1;
   static final int ADMISSION_IF_FREE = 2;
+  static final int ADMISSION_SLOTLESS = 3;
 
   /** Size of a length prefix, in bytes. Every message is shorter than its maximum value. */
   static final int LENGTH_BYTES = 3;
@@ -173,6 +174,8 @@ final class WireWriter implements BiConsumer<String, String> {
       fixed64(held.token().secret());
     } else if (admission == Admission.IfFree.IF_FREE) {
       byteValue(ADMISSION_IF_FREE);
+    } else if (admission == Admission.NoSlot.NO_SLOT) {
+      byteValue(ADMISSION_SLOTLESS);
     } else {
       // Sent only so that the receiver can refuse it by name.
       byteValue(ADMISSION_HELD);

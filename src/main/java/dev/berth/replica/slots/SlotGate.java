@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The maximum of a replica's slots: the configured number while the replica is open, 0 while its
@@ -22,6 +23,7 @@ public final class SlotGate implements UpstreamGate {
   private String reported; // guarded by this
   private boolean reportedUnreachable; // guarded by this
   private volatile Supplier<Future<Void>> reset = Future::succeededFuture;
+  private volatile @Nullable SlotLedger slotless; // null until such requests are permitted
 
   /**
    * @param max 0 in a cluster until the replica has a share of its upstream
@@ -79,6 +81,21 @@ public final class SlotGate implements UpstreamGate {
   /** Changes the configured number of slots, which a closed replica has once it opens. */
   public void configure(int max) {
     change(now -> new GateState(max, now.reason, now.unreachable));
+  }
+
+  @Override
+  public synchronized void permitSlotless(int max) {
+    SlotLedger known = slotless;
+    if (known != null) {
+      known.setMaxOngoing(max);
+    } else if (max > 0) {
+      slotless = slots.another(max);
+    }
+  }
+
+  /** Returns the ledger of requests without a slot; null if none were ever permitted. */
+  public @Nullable SlotLedger slotless() {
+    return slotless;
   }
 
   @Override

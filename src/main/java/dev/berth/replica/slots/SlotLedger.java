@@ -93,6 +93,13 @@ public final class SlotLedger extends SlotCounters implements Slots {
     this.memory = new AttemptDeduplicator(limits);
   }
 
+  /**
+   * Returns an empty ledger of the same incarnation, for requests that take no slot of this one.
+   */
+  SlotLedger another(int max) {
+    return new SlotLedger(epoch, max, limits, nanoClock, secrets);
+  }
+
   /** Returns the limits of this ledger. */
   public LedgerLimits limits() {
     return limits;

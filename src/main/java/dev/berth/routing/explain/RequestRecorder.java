@@ -201,7 +201,11 @@ public final class RequestRecorder {
     if (byToken) {
       recordConsumed();
     }
-    String how = held ? "its slot held" : byToken ? "by its lease" : "if a slot is free";
+    boolean slotless = by == Admission.NoSlot.NO_SLOT;
+    String how =
+        held
+            ? "its slot held"
+            : byToken ? "by its lease" : slotless ? "without a slot" : "if a slot is free";
     recordSend(to, how, held || byToken);
   }
 

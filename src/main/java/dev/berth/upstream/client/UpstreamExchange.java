@@ -39,6 +39,7 @@ public final class UpstreamExchange {
   private long left; // bytes of the request's body, if it is not chunked
   private boolean ended; // the request
   private boolean paused;
+  private boolean lasts; // the response, without a limit between two parts
   private long limitNanos = NONE; // of a probe or a cancellation
 
   /**
@@ -265,6 +266,11 @@ public final class UpstreamExchange {
 
   // --- deadlines ---
 
+  /** Removes the limit of the time between two parts of the response. */
+  public void lasts() {
+    lasts = true;
+  }
+
   /** Sets a limit of the whole exchange. */
   void limit(long deadlineNanos) {
     limitNanos = deadlineNanos;
@@ -283,7 +289,7 @@ public final class UpstreamExchange {
               connection.hasUnwritten()
                   ? timeouts.idleNanos()
                   : ended ? timeouts.firstByteNanos() : 0;
-          case RECEIVING -> paused ? 0 : timeouts.idleNanos();
+          case RECEIVING -> paused || lasts ? 0 : timeouts.idleNanos();
           default -> 0;
         };
     return Math.min(limitNanos, timeout == 0 ? NONE : sinceNanos + timeout);

@@ -1,0 +1,344 @@
+package dev.berth.ingress;
+
+import dev.berth.api.BerthException;
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.dialect.DialectProblem;
+import dev.berth.dialect.ModelAdmission;
+import dev.berth.dialect.mcp.EventLines;
+import dev.berth.dialect.mcp.McpCall;
+import dev.berth.dialect.mcp.McpCall.CallKind;
+import dev.berth.dialect.mcp.McpErrors;
+import dev.berth.dialect.mcp.McpMessage;
+import dev.berth.dialect.mcp.McpMessage.MessageKind;
+import dev.berth.dialect.mcp.McpRevision;
+import dev.berth.dialect.mcp.McpRouteRules;
+import dev.berth.dialect.mcp.McpRules;
+import dev.berth.dialect.mcp.McpScanner;
+import dev.berth.dialect.mcp.SessionIds.SessionId;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.port.HttpErrorResponse;
+import dev.berth.routing.CallObserver;
+import dev.berth.routing.DeploymentRouter;
+import dev.berth.routing.ReplicaChoice;
+import dev.berth.routing.RoutedCall;
+import dev.berth.routing.RouterLoop;
+import dev.berth.routing.slots.RoutedReplica;
+import io.vertx.core.MultiMap;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpVersion;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Exchange of a request of a client of the Model Context Protocol. A session selects the replica; a
+ * JSON-RPC request takes a slot there, and all other messages and streams take none. Confined to
+ * the event loop.
+ */
+final class McpExchange extends HttpExchange {
+  /**
+   * Maximum size of a message in bytes, as in the SDK for Python. The event loop reads it whole.
+   */
+  private static final long MAX_BODY_BYTES = 4 << 20;
+
+  private static final CharSequence CALL = HttpHeaders.createOptimized(McpCall.HEADER);
+  private static final String SESSION = "mcp-session-id";
+  private static final String VERSION = "mcp-protocol-version";
+  private static final String LAST_EVENT = "last-event-id";
+  private static final List<String> REVISED = List.of(SESSION, LAST_EVENT); // headers of sessions
+
+  private final McpRouteRules rules;
+  private final String path; // below the prefix of the route
+  private McpRevision revision = McpRevision.SESSIONS;
+  private @Nullable SessionId session;
+  private @Nullable RoutedReplica pinned; // of the session
+  private @Nullable McpMessage message; // null for a request without a body
+  private @Nullable McpCall kind; // set before the call
+  private @Nullable String param; // of the request, that is at fault
+  private @Nullable RoutedCall routed; // set once the request was sent or waits
+  private @Nullable EventLines passing; // the response, if it is a stream
+
+  /**
+   * @param path below the prefix of the route
+   */
+  McpExchange(
+      ConnectionPort connection,
+      HttpServerRequest http,
+      ResolvedRoute route,
+      McpRouteRules rules,
+      String path) {
+    super(connection, http, route, null);
+    this.rules = rules;
+    this.path = path;
+  }
+
+  @Override
+  int gatheredBytes() {
+    return (int)
+        Math.min(MAX_BODY_BYTES, Math.min(loop.maxBodyBytes, loop.ingress.bodies.most / 2));
+  }
+
+  // --- request ---
+
+  @Override
+  void begin() {
+    MultiMap headers = http.headers();
+    try {
+      McpRules.checkOrigin(only("origin"), rules.origins());
+      revision = McpRevision.of(only(VERSION));
+      McpRules.checkTarget(path, http.method().name(), revision);
+      ModelAdmission.requirePlain(headers.getAll(HttpHeaders.CONTENT_ENCODING));
+      headers.remove(HttpHeaders.AUTHORIZATION); // of this server, not of an upstream
+      headers.remove(CALL);
+      if (revision == McpRevision.STATELESS) {
+        REVISED.forEach(headers::remove);
+      }
+      String presented = only(SESSION);
+      session = presented == null ? null : rules.sessions().read(presented);
+      if (presented != null && session == null) {
+        throw McpErrors.lostSession();
+      }
+      if (revision == McpRevision.SESSIONS && isPost()) {
+        headers.set(DISCONNECT_DISABLED, "?1");
+      } else {
+        headers.remove(DISCONNECT_DISABLED);
+      }
+      super.begin();
+    } catch (DialectProblem problem) {
+      refuse(problem);
+    }
+  }
+
+  private boolean isPost() {
+    return http.method().name().equals("POST");
+  }
+
+  /** Returns the only value of a header; null for none. */
+  private @Nullable String only(String name) {
+    List<String> all = http.headers().getAll(name);
+    if (all.size() > 1) {
+      throw new DialectProblem(
+          400, "invalid_header", name + ": several values (expected: one)", null);
+    }
+    return all.isEmpty() ? null : all.get(0);
+  }
+
+  private void refuse(DialectProblem problem) {
+    param = problem.param();
+    answer.send(problem.response());
+  }
+
+  @Override
+  void call(Request.Body body, long nowNanos) {
+    if (isOver()) {
+      return;
+    }
+    if (!(body instanceof Request.Body.Whole whole)) {
+      refuseBody(ErrorResponses.TOO_MANY_REQUESTS); // no memory for the whole body
+      return;
+    }
+    try {
+      McpCall call = classify(whole.bytes());
+      pin(call);
+      McpCall sent = pinned != null && isClosed(call) ? new McpCall(CallKind.CLOSED, "") : call;
+      kind = sent;
+      http.headers().set(CALL, sent.header());
+    } catch (DialectProblem problem) {
+      refuse(problem);
+      return;
+    }
+    super.call(body, nowNanos);
+  }
+
+  private McpCall classify(Buffer body) {
+    if (!isPost()) {
+      return McpRules.ofMethod(http.method().name(), only(LAST_EVENT) != null);
+    }
+    McpMessage scanned = McpScanner.scan(body);
+    message = scanned;
+    return McpRules.ofMessage(scanned, revision, this::only);
+  }
+
+  /** Finds the replica of the session. A draining one still gets messages, but no requests. */
+  private void pin(McpCall call) {
+    DeploymentRouter router = Objects.requireNonNull(route.router());
+    SessionId known = session;
+    if (known != null) {
+      pinned = ReplicaChoice.find(router, replica -> known.upstream().equals(hash(replica)));
+      boolean usable = pinned != null && (pinned.routable() || call.kind() == CallKind.MESSAGE);
+      if (!usable) {
+        throw McpErrors.lostSession();
+      }
+    } else if (call.kind() != CallKind.REQUEST) {
+      pinned = ReplicaChoice.anyOpen(router, loop.router);
+      if (pinned == null) {
+        answer.send(HttpErrorResponse.of(BerthException.Kind.DEPLOYMENT_UNAVAILABLE));
+      }
+    }
+  }
+
+  private String hash(RoutedReplica replica) {
+    String upstream = replica.info.metadata().get(ReplicaInfo.UPSTREAM);
+    return upstream == null ? "" : rules.sessions().hash(upstream);
+  }
+
+  /** Returns whether a request would wait for a replica that grants no slot. */
+  private boolean isClosed(McpCall call) {
+    return call.kind() == CallKind.REQUEST && pinned != null && pinned.maxOngoing() == 0;
+  }
+
+  @Override
+  RoutedCall start(
+      DeploymentRouter router, RouterLoop on, Request request, CallObserver owner, long nowNanos) {
+    RoutedReplica only = pinned;
+    RoutedCall call =
+        only == null
+            ? super.start(router, on, request, owner, nowNanos)
+            : RoutedCall.start(router, on, request, owner, only, call().kind() != CallKind.REQUEST);
+    routed = call;
+    return call;
+  }
+
+  private McpCall call() {
+    return Objects.requireNonNull(kind);
+  }
+
+  @Override
+  public long deadlineNanos() {
+    return call().isStream() ? Long.MAX_VALUE : super.deadlineNanos();
+  }
+
+  // --- response ---
+
+  @Override
+  public void onResponse(Response response, String replicaId) {
+    String type = response.headers().get("content-type");
+    boolean plain = response.headers().get("content-encoding") == null;
+    if (plain && type != null && type.startsWith("text/event-stream")) {
+      passing = new EventLines();
+    }
+    super.onResponse(response, replicaId);
+  }
+
+  @Override
+  Buffer filter(Buffer piece, boolean last) {
+    if (passing != null) {
+      passing.pass(piece);
+    }
+    return piece;
+  }
+
+  @Override
+  Buffer errorBody(HttpErrorResponse failure) {
+    return McpErrors.body(failure, id(), param, requestId);
+  }
+
+  @Override
+  @Nullable Buffer errorEvent(HttpErrorResponse failure) {
+    EventLines passed = passing;
+    boolean mayFollow =
+        isRequest()
+            && passed != null
+            && passed.atBoundary()
+            && http.version() != HttpVersion.HTTP_1_0
+            && !http.response().headers().contains(HttpHeaders.CONTENT_LENGTH);
+    return mayFollow ? McpErrors.event(failure, id(), requestId) : null;
+  }
+
+  private boolean isRequest() {
+    McpMessage sent = message;
+    return sent != null && sent.kind() == MessageKind.REQUEST;
+  }
+
+  private String id() {
+    return isRequest() ? Objects.requireNonNull(message).id() : McpMessage.NO_ID;
+  }
+
+  // --- ending ---
+
+  /** Ends a stream of a draining instance, since its client can open another elsewhere. */
+  @Override
+  void sweep(long now) {
+    super.sweep(now);
+    if (!isOver() && kind != null && kind.isStream() && loop.ingress.draining()) {
+      abort(503);
+    }
+  }
+
+  /**
+   * Handles the loss of the client. A call of a session continues, unless it still waits for a
+   * slot. A call that its client could resume has limited time.
+   */
+  @Override
+  void clientGone() {
+    if (routed == null || !routed.sent()) {
+      http.headers().remove(DISCONNECT_DISABLED);
+    }
+    super.clientGone();
+    EventLines passed = passing;
+    if (is(ExchangeState.DETACHED)
+        && pinned != null
+        && isRequest()
+        && passed != null
+        && passed.sawIds()) {
+      loop.after(
+          Math.max(1, TimeUnit.NANOSECONDS.toMillis(rules.resumeNanos())), this::cancelAtUpstream);
+    }
+  }
+
+  /** Sends {@code notifications/cancelled}. The slot is free when the upstream ends the call. */
+  private void cancelAtUpstream() {
+    DeploymentRouter router = route.router();
+    RoutedReplica only = pinned;
+    if (!is(ExchangeState.DETACHED) || router == null || only == null) {
+      return;
+    }
+    MultiMap own = http.headers();
+    Headers headers =
+        Headers.of(
+            "content-type",
+            "application/json",
+            "accept",
+            "application/json, text/event-stream",
+            McpCall.HEADER,
+            new McpCall(CallKind.MESSAGE, "").header(),
+            SESSION,
+            Objects.requireNonNullElse(own.get(SESSION), ""),
+            VERSION,
+            Objects.requireNonNullElse(own.get(VERSION), "2025-06-18"));
+    String notification =
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
+            + id()
+            + ",\"reason\":\"the client has left\"}}";
+    Request request =
+        Request.of(
+            "POST",
+            http.path(),
+            null,
+            headers,
+            new Request.Body.Whole(Buffer.buffer(notification)));
+    RoutedCall.start(
+        router, loop.router, request, new CancelNotice(requestId, loop.now()), only, true);
+  }
+
+  /** Observer of a notification whose response nothing awaits. */
+  private record CancelNotice(String requestId, long arrivedNanos) implements CallObserver {
+    @Override
+    public long deadlineNanos() {
+      return arrivedNanos + TimeUnit.SECONDS.toNanos(30);
+    }
+
+    @Override
+    public void onResponse(Response response, String replicaId) {
+      StreamRelay.cancel(response);
+    }
+
+    @Override
+    public void onFailure(BerthException failure) {}
+  }
+}

@@ -1,0 +1,161 @@
+package dev.berth.upstream;
+
+import dev.berth.api.Headers;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.config.builtin.McpOptions;
+import dev.berth.config.keys.Settings;
+import dev.berth.dialect.DialectProblem;
+import dev.berth.dialect.mcp.McpCall;
+import dev.berth.dialect.mcp.McpCall.CallKind;
+import dev.berth.dialect.mcp.McpErrors;
+import dev.berth.dialect.mcp.McpMessage;
+import dev.berth.dialect.mcp.SessionIds;
+import dev.berth.dialect.mcp.SessionIds.SessionId;
+import dev.berth.protocol.port.HttpErrorResponse;
+import dev.berth.protocol.port.UpstreamContext;
+import dev.berth.protocol.port.UpstreamNotRun;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rules of one upstream of {@code berth:mcp}: the limits of its tools and streams, and its
+ * sessions, whose ids the upstream sees as it made them. Confined to the replica's loop.
+ */
+final class McpUpstream {
+  /** Maximum of messages without a slot in flight, beside the streams. */
+  static final int MAX_MESSAGES = 64;
+
+  private static final String SESSION = "mcp-session-id";
+  private static final int RETRY_AFTER_MS = 1_000;
+
+  private final UpstreamContext replica;
+  private final SessionIds sessions;
+  private int maxStreams;
+  private Map<String, Integer> limits = Map.of(); // of tools, by name
+  private final Map<String, Integer> ongoing = new HashMap<>(); // calls of these tools
+  private final Set<String> listening = new HashSet<>(); // sessions with a stream opened by GET
+  private int streams;
+
+  McpUpstream(UpstreamContext replica, SessionIds sessions) {
+    this.replica = replica;
+    this.sessions = sessions;
+  }
+
+  void configure(Settings mcp) {
+    maxStreams = mcp.get(McpOptions.MAX_STREAMS);
+    limits = McpOptions.limits(mcp);
+    replica.gate().permitSlotless(maxStreams + MAX_MESSAGES);
+  }
+
+  /**
+   * Relays a request, or refuses it.
+   *
+   * @param relay of this request
+   * @param to the upstream
+   */
+  Future<Response> handle(Request request, UpstreamRelay relay, UpstreamHandler to) {
+    McpCall call = McpCall.read(request.headers().get(McpCall.HEADER));
+    String presented = request.headers().get(SESSION);
+    SessionId session = presented == null ? null : sessions.read(presented);
+    boolean isOurs =
+        session != null && session.upstream().equals(sessions.hash(replica.upstream()));
+    if (presented != null && !isOurs || isClosed(call) && to.isUnreachable()) {
+      return respond(McpErrors.lostSession());
+    }
+    if (call != null
+        && call.kind() == CallKind.LISTEN
+        && session != null
+        && listening.contains(session.id())) {
+      return respond(McpErrors.secondStream());
+    }
+    String refusal = call == null ? null : acquire(call, session);
+    if (refusal != null) {
+      return Future.failedFuture(new UpstreamNotRun(refusal, RETRY_AFTER_MS));
+    }
+    Request sent =
+        session == null ? request : request.withHeaders(replaced(request.headers(), session.id()));
+    if (call != null && call.isStream()) {
+      relay.lasts();
+    }
+    Future<Response> answer = to.relay(sent, relay);
+    if (call != null) {
+      answer.onComplete((done, failed) -> relay.onEnd(done, () -> release(call, session)));
+    }
+    return answer
+        .map(this::wrapped)
+        .recover(
+            failed ->
+                session != null && relay.isUnconnected()
+                    ? respond(McpErrors.lostSession())
+                    : Future.failedFuture(failed));
+  }
+
+  private static boolean isClosed(@Nullable McpCall call) {
+    return call != null && call.kind() == CallKind.CLOSED;
+  }
+
+  /** Counts a call. Returns why it may not run now; null if it may. */
+  private @Nullable String acquire(McpCall call, @Nullable SessionId session) {
+    if (isClosed(call)) {
+      return "closed";
+    }
+    if (call.isStream() && streams >= maxStreams) {
+      return "max_streams: " + maxStreams;
+    }
+    Integer limit = limits.get(call.tool());
+    if (limit != null && ongoing.getOrDefault(call.tool(), 0) >= limit) {
+      return "tool " + call.tool() + ": " + limit + " calls";
+    }
+    if (call.kind() == CallKind.LISTEN && session != null) {
+      listening.add(session.id());
+    }
+    streams += call.isStream() ? 1 : 0;
+    if (!call.tool().isEmpty()) {
+      ongoing.merge(call.tool(), 1, Integer::sum);
+    }
+    return null;
+  }
+
+  private void release(McpCall call, @Nullable SessionId session) {
+    streams -= call.isStream() ? 1 : 0;
+    if (call.kind() == CallKind.LISTEN && session != null) {
+      listening.remove(session.id());
+    }
+    ongoing.computeIfPresent(call.tool(), (tool, calls) -> calls == 1 ? null : calls - 1);
+  }
+
+  private Response wrapped(Response response) {
+    String own = response.headers().get(SESSION);
+    return own == null
+        ? response
+        : response.withHeaders(
+            replaced(response.headers(), sessions.wrap(replica.upstream(), own)));
+  }
+
+  private static Headers replaced(Headers headers, String session) {
+    List<String> pairs = new ArrayList<>(2 * headers.size());
+    headers.forEach(
+        (name, value) -> {
+          boolean replaces = name.equalsIgnoreCase(SESSION);
+          pairs.add(name);
+          pairs.add(replaces ? session : value);
+        });
+    return Headers.of(pairs.toArray(String[]::new));
+  }
+
+  private static Future<Response> respond(DialectProblem problem) {
+    HttpErrorResponse failure = problem.response();
+    return Future.succeededFuture(
+        Response.of(
+            failure.status(),
+            "application/json",
+            McpErrors.body(failure, McpMessage.NO_ID, null, "")));
+  }
+}

@@ -1,0 +1,192 @@
+package dev.berth.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.fakes.FakeMcpServer;
+import io.vertx.core.json.JsonObject;
+import java.io.InputStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Two nodes of a cluster in front of two MCP servers, each of which one node owns. */
+@Timeout(90)
+class McpNodesIT {
+  private static final String APP =
+      """
+      applications:
+        - name: tools
+          route_prefix: /mcp
+          import_path: berth:mcp
+          deployments:
+            - name: servers
+              berth:
+                mcp: {max_streams: 1}
+                upstreams:
+                  - {url: '%s', max_ongoing_requests: 1}
+                  - {url: '%s', max_ongoing_requests: 1}
+      """;
+
+  private static final String RESULT = "{\"jsonrpc\":\"2.0\",\"id\":\"answer\",\"result\":{}}";
+
+  @TempDir private Path folder;
+  private final List<TestNode> nodes = new ArrayList<>();
+  private final HttpClient client =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private FakeMcpServer one;
+  private FakeMcpServer two;
+  private int control;
+
+  private void start(String name, String role) throws Exception {
+    nodes.add(
+        new TestNode(
+            """
+            http_options: {host: 127.0.0.1, port: 0}
+            berth:
+              event_loops: 2
+              admin: {port: 0}
+              state_dir: %s
+              shutdown_timeout_s: 5
+              cluster:
+                name: t
+                node: %s
+                role: %s
+                control: ["n1@127.0.0.1:%d"]
+                bind: 127.0.0.1
+                insecure: true
+                ports: {control: %d, data: 0, consensus: %d, https: 0}
+                detection: {interval_ms: 100, timeout_ms: 1000}
+            """
+                .formatted(
+                    folder.resolve(name),
+                    name,
+                    role,
+                    control,
+                    role.equals("control") ? control : 0,
+                    ClusterIT.freePort())));
+  }
+
+  @BeforeEach
+  void twoNodes() throws Exception {
+    one = new FakeMcpServer("one");
+    two = new FakeMcpServer("two");
+    control = ClusterIT.freePort();
+    start("n1", "control");
+    start("n2", "worker");
+    HttpResponse<String> deployed =
+        nodes.get(0).admin("PUT", "/api/serve/applications/", APP.formatted(one.url(), two.url()));
+    assertThat(deployed.statusCode()).as(deployed.body()).isEqualTo(200);
+    for (TestNode node : nodes) {
+      TestNode.until(() -> initialize(node).statusCode() == 200, () -> initialize(node).body());
+    }
+  }
+
+  @AfterEach
+  void end() {
+    for (int i = nodes.size(); i > 0; i--) {
+      nodes.get(i - 1).close();
+    }
+    one.close();
+    two.close();
+  }
+
+  private HttpRequest.Builder to(TestNode node, String... headers) {
+    HttpRequest.Builder to =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.port() + "/mcp"));
+    return headers.length == 0 ? to : to.headers(headers);
+  }
+
+  private HttpResponse<String> send(HttpRequest.Builder request) {
+    return client
+        .sendAsync(request.build(), BodyHandlers.ofString())
+        .orTimeout(30, TimeUnit.SECONDS)
+        .join();
+  }
+
+  private HttpResponse<InputStream> open(HttpRequest.Builder request) {
+    return client
+        .sendAsync(request.build(), BodyHandlers.ofInputStream())
+        .orTimeout(30, TimeUnit.SECONDS)
+        .join();
+  }
+
+  private static String call(String id, String tool) {
+    return "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"method\":\"tools/call\",\"params\":{\"name\":\"%s\"}}"
+        .formatted(id, tool);
+  }
+
+  private HttpResponse<String> post(TestNode node, String body, String... headers) {
+    return send(to(node, headers).POST(BodyPublishers.ofString(body)));
+  }
+
+  private HttpResponse<String> initialize(TestNode node) {
+    return post(node, "{\"jsonrpc\":\"2.0\",\"id\":\"i\",\"method\":\"initialize\"}");
+  }
+
+  /** Returns a session at one of the servers, made by either node. */
+  private String sessionAt(String server) {
+    for (int i = 0; i < 100; i++) {
+      TestNode node = nodes.get(i % 2); // each prefers its own server
+      String session = initialize(node).headers().firstValue("mcp-session-id").orElseThrow();
+      HttpResponse<String> response = post(node, call("1", "echo"), "mcp-session-id", session);
+      if (response.body().contains(server)) {
+        return session;
+      }
+    }
+    throw new AssertionError("no session at " + server);
+  }
+
+  @Test
+  void sessionOfOneNodeIsRoutedByAnother() {
+    for (String server : List.of("one", "two")) {
+      String session = sessionAt(server);
+      for (TestNode node : nodes) {
+        HttpResponse<String> response = post(node, call("1", "echo"), "mcp-session-id", session);
+        assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+        assertThat(new JsonObject(response.body()).getJsonObject("result").getString("server"))
+            .isEqualTo(server);
+      }
+    }
+  }
+
+  @Test
+  void messagesAndStreamsCrossNodesWithoutASlot() throws Exception {
+    for (FakeMcpServer server : List.of(one, two)) {
+      String name = server == one ? "one" : "two";
+      String session = sessionAt(name);
+      for (TestNode node : nodes) { // one of them is not the owner
+        HttpResponse<InputStream> running =
+            open(
+                to(node, "mcp-session-id", session)
+                    .POST(BodyPublishers.ofString(call("elicit", "elicit"))));
+        HttpResponse<InputStream> stream = open(to(node, "mcp-session-id", session).GET());
+        assertThat(stream.statusCode()).isEqualTo(200);
+        assertThat(send(to(node, "mcp-session-id", session).GET()).statusCode()).isEqualTo(409);
+        String other = sessionAt(name.equals("one") ? "two" : "one");
+        try (InputStream open = open(to(node, "mcp-session-id", other).GET()).body()) {
+          assertThat(open.read()).isPositive(); // the limit is one for each server
+        }
+        assertThat(post(node, RESULT, "mcp-session-id", session).statusCode()).isEqualTo(202);
+        assertThat(new String(running.body().readAllBytes(), StandardCharsets.UTF_8))
+            .contains("elicitation/create")
+            .contains("\"result\"");
+        stream.body().close();
+        TestNode.until(
+            () -> one.streams() + two.streams() == 0, () -> "streams of " + name + " are open");
+      }
+    }
+  }
+}
