@@ -34,7 +34,7 @@ final class KeyCommand extends CliCommand {
       footer = {
         "  berth key new alice",
         "  berth key new batch-jobs --models smol,gpt-4o-mini",
-        "  berth key new alice --json | tee alice.json | jq -r .line >> secrets/keys"
+        "  berth key new alice --json > alice.json"
       })
   static final class KeyNew extends CliCommand {
     private static final int RANDOM_BYTES = 16; // 128 bits
