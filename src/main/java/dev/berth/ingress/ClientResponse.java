@@ -173,8 +173,8 @@ final class ClientResponse implements Completable<Void> {
           own != null
               ? own
               : json
-              ? failure.json().put("request_id", exchange.requestId).toBuffer()
-              : Buffer.buffer(failure.message());
+                  ? failure.json().put("request_id", exchange.requestId).toBuffer()
+                  : Buffer.buffer(failure.message());
     }
     send(failure.status(), json ? ErrorResponses.JSON : ErrorResponses.TEXT, body, close);
   }

@@ -36,8 +36,7 @@ record ResolvedRoute(
   private static final double MAX_TIMEOUT_S = TimeUnit.DAYS.toSeconds(365);
 
   /** Creates a route without a split. */
-  ResolvedRoute(
-      String prefix, IngressRoute to, RouteMeters meters, @Nullable AccessRoute access) {
+  ResolvedRoute(String prefix, IngressRoute to, RouteMeters meters, @Nullable AccessRoute access) {
     this(prefix, to, meters, access, new ResponseSizeEstimator(), List.of(), List.of());
   }
 

@@ -16,8 +16,8 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.function.LongConsumer;
 import java.util.concurrent.Callable;
+import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
