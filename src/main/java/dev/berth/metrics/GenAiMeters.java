@@ -2,6 +2,7 @@ package dev.berth.metrics;
 
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.stream.DoubleStream;
 
 /**
  * Measurements of the requests for one model with one API key on one event loop. The loop writes,
@@ -11,23 +12,10 @@ import java.util.concurrent.atomic.AtomicLongArray;
  */
 public final class GenAiMeters {
   private static final double INFINITE = Double.POSITIVE_INFINITY;
-  private static final double[] TOKENS = {
-    1,
-    4,
-    16,
-    64,
-    256,
-    1_024,
-    4_096,
-    16_384,
-    65_536,
-    262_144,
-    1_048_576,
-    4_194_304,
-    16_777_216,
-    67_108_864,
-    INFINITE
-  };
+  private static final double[] TOKENS = // 1 to 64 Mi
+      DoubleStream.concat(
+              DoubleStream.iterate(1, each -> 4 * each).limit(14), DoubleStream.of(INFINITE))
+          .toArray();
   private static final double[] FIRST_TOKEN_S = {
     0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, INFINITE
   };
