@@ -31,6 +31,7 @@ import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpVersion;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -47,6 +48,7 @@ final class McpExchange extends HttpExchange {
   private static final long MAX_BODY_BYTES = 4 << 20;
 
   private static final CharSequence CALL = HttpHeaders.createOptimized(McpCall.HEADER);
+  private static final long MAX_MESSAGE_NANOS = TimeUnit.SECONDS.toNanos(30);
   private static final String SESSION = "mcp-session-id";
   private static final String VERSION = "mcp-protocol-version";
   private static final String LAST_EVENT = "last-event-id";
@@ -103,14 +105,27 @@ final class McpExchange extends HttpExchange {
       if (presented != null && session == null) {
         throw McpErrors.lostSession();
       }
-      if (revision == McpRevision.SESSIONS && isPost()) {
-        headers.set(DISCONNECT_DISABLED, "?1");
-      } else {
-        headers.remove(DISCONNECT_DISABLED);
-      }
+      headers.remove(DISCONNECT_DISABLED);
+      requirePlainNames(headers);
       super.begin();
     } catch (DialectProblem problem) {
       refuse(problem);
+    }
+  }
+
+  /** Requires that no header has the name of one of MCP for a server alone, or is of one hop. */
+  private static void requirePlainNames(MultiMap headers) {
+    String connection = String.join(",", headers.getAll(HttpHeaders.CONNECTION));
+    boolean hides =
+        connection.toLowerCase(Locale.ROOT).contains("mcp-")
+            || headers.names().stream()
+                .anyMatch(
+                    name ->
+                        name.indexOf('_') >= 0
+                            && name.replace('_', '-').toLowerCase(Locale.ROOT).startsWith("mcp-"));
+    if (hides) {
+      throw new DialectProblem(
+          400, "invalid_header", "mcp-…: with _ or of one hop (expected: neither)", null);
     }
   }
 
@@ -148,6 +163,9 @@ final class McpExchange extends HttpExchange {
       McpCall sent = pinned != null && isClosed(call) ? new McpCall(CallKind.CLOSED, "") : call;
       kind = sent;
       http.headers().set(CALL, sent.header());
+      if (revision == McpRevision.SESSIONS && sent.kind() == CallKind.REQUEST) {
+        http.headers().set(DISCONNECT_DISABLED, "?1");
+      }
     } catch (DialectProblem problem) {
       refuse(problem);
       return;
@@ -210,7 +228,13 @@ final class McpExchange extends HttpExchange {
 
   @Override
   public long deadlineNanos() {
-    return call().isStream() ? Long.MAX_VALUE : super.deadlineNanos();
+    if (call().isStream()) {
+      return Long.MAX_VALUE;
+    }
+    long usual = super.deadlineNanos();
+    return call().kind() == CallKind.MESSAGE
+        ? Math.min(usual, startedNanos + MAX_MESSAGE_NANOS)
+        : usual;
   }
 
   // --- response ---
@@ -287,7 +311,26 @@ final class McpExchange extends HttpExchange {
         && passed != null
         && passed.sawIds()) {
       loop.after(
-          Math.max(1, TimeUnit.NANOSECONDS.toMillis(rules.resumeNanos())), this::cancelAtUpstream);
+          Math.max(1, TimeUnit.NANOSECONDS.toMillis(rules.resumeNanos())),
+          () -> {
+            if (is(ExchangeState.DETACHED)) {
+              cancelAtUpstream();
+            }
+          });
+    }
+  }
+
+  @Override
+  public void onFailure(BerthException failure) {
+    boolean runsOn =
+        failure.kind() == BerthException.Kind.TIMEOUT
+            && !isOver()
+            && isRequest()
+            && routed != null
+            && routed.sent();
+    super.onFailure(failure);
+    if (runsOn) {
+      cancelAtUpstream();
     }
   }
 
@@ -295,7 +338,7 @@ final class McpExchange extends HttpExchange {
   private void cancelAtUpstream() {
     DeploymentRouter router = route.router();
     RoutedReplica only = pinned;
-    if (!is(ExchangeState.DETACHED) || router == null || only == null) {
+    if (router == null || only == null || revision != McpRevision.SESSIONS) {
       return;
     }
     MultiMap own = http.headers();
@@ -306,7 +349,7 @@ final class McpExchange extends HttpExchange {
             "accept",
             "application/json, text/event-stream",
             McpCall.HEADER,
-            new McpCall(CallKind.MESSAGE, "").header(),
+            McpCall.cancel().header(),
             SESSION,
             Objects.requireNonNullElse(own.get(SESSION), ""),
             VERSION,

@@ -10,6 +10,7 @@ import dev.berth.dialect.mcp.McpCall;
 import dev.berth.dialect.mcp.McpCall.CallKind;
 import dev.berth.dialect.mcp.McpErrors;
 import dev.berth.dialect.mcp.McpMessage;
+import dev.berth.dialect.mcp.McpRevision;
 import dev.berth.dialect.mcp.SessionIds;
 import dev.berth.dialect.mcp.SessionIds.SessionId;
 import dev.berth.protocol.port.HttpErrorResponse;
@@ -33,6 +34,7 @@ final class McpUpstream {
   static final int MAX_MESSAGES = 64;
 
   private static final String SESSION = "mcp-session-id";
+  private static final String VERSION = "mcp-protocol-version";
   private static final int RETRY_AFTER_MS = 1_000;
 
   private final UpstreamContext replica;
@@ -41,6 +43,7 @@ final class McpUpstream {
   private Map<String, Integer> limits = Map.of(); // of tools, by name
   private final Map<String, Integer> ongoing = new HashMap<>(); // calls of these tools
   private final Set<String> listening = new HashSet<>(); // sessions with a stream opened by GET
+  private final Map<String, Integer> resumed = new HashMap<>(); // streams, by session
   private int streams;
 
   McpUpstream(UpstreamContext replica, SessionIds sessions) {
@@ -75,14 +78,19 @@ final class McpUpstream {
         && listening.contains(session.id())) {
       return respond(McpErrors.secondStream());
     }
+    if (call != null && call.isCancel() && session != null && resumed.containsKey(session.id())) {
+      return Future.succeededFuture(Response.text("").withStatus(202)); // the call has a reader
+    }
     String refusal = call == null ? null : acquire(call, session);
     if (refusal != null) {
       return Future.failedFuture(new UpstreamNotRun(refusal, RETRY_AFTER_MS));
     }
     Request sent =
         session == null ? request : request.withHeaders(replaced(request.headers(), session.id()));
-    if (call != null && call.isStream()) {
-      relay.lasts();
+    if (call != null && call.kind() != CallKind.REQUEST) {
+      relay.lasts(); // it takes no slot
+    } else if (McpRevision.of(request.headers().get(VERSION)) == McpRevision.SESSIONS) {
+      relay.runsOn(); // a call does not end with its connection
     }
     Future<Response> answer = to.relay(sent, relay);
     if (call != null) {
@@ -116,6 +124,9 @@ final class McpUpstream {
     if (call.kind() == CallKind.LISTEN && session != null) {
       listening.add(session.id());
     }
+    if (call.kind() == CallKind.STREAM && session != null) {
+      resumed.merge(session.id(), 1, Integer::sum);
+    }
     streams += call.isStream() ? 1 : 0;
     if (!call.tool().isEmpty()) {
       ongoing.merge(call.tool(), 1, Integer::sum);
@@ -127,6 +138,9 @@ final class McpUpstream {
     streams -= call.isStream() ? 1 : 0;
     if (call.kind() == CallKind.LISTEN && session != null) {
       listening.remove(session.id());
+    }
+    if (call.kind() == CallKind.STREAM && session != null) {
+      resumed.computeIfPresent(session.id(), (id, all) -> all == 1 ? null : all - 1);
     }
     ongoing.computeIfPresent(call.tool(), (tool, calls) -> calls == 1 ? null : calls - 1);
   }

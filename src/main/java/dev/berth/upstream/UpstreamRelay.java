@@ -77,6 +77,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private boolean unusable; // the rest of the response
   private boolean mayRunOn; // a cancelled request, behind a closed connection
   private boolean abandoned; // after orphan_s
+  private boolean runsOn;
   private boolean lasts; // its response may last without a byte, and holds no slot
   private boolean unconnected; // no connection to the upstream succeeded
   private Runnable stopTimer = () -> {};
@@ -92,6 +93,11 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     this.settings = settings;
     this.watch = watch;
     this.instance = instance;
+  }
+
+  /** Declares a request that runs on at the upstream when its connection closes. */
+  void runsOn() {
+    runsOn = true;
   }
 
   /** Declares a response that may last without a byte, and that ends with its connection. */
@@ -336,7 +342,8 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     }
     state = RelayState.CANCELLED;
     joined();
-    mayRunOn = !settings.stopsOnClose() && !lasts && requestEnded && !exchange().isUnsent();
+    mayRunOn =
+        (runsOn || !settings.stopsOnClose()) && !lasts && requestEnded && !exchange().isUnsent();
     if (responseEnded) {
       settle();
     } else if (!mayRunOn || unusable) {

@@ -12,6 +12,8 @@ public record McpCall(CallKind kind, String tool) {
   /** The lower-case name of the header between the ingress and a replica. */
   public static final String HEADER = "x-berth-mcp";
 
+  private static final String CANCEL = "cancel";
+
   /** The kinds of requests. Only {@link #REQUEST} takes a slot. */
   public enum CallKind {
     /** A JSON-RPC request. */
@@ -29,6 +31,16 @@ public record McpCall(CallKind kind, String tool) {
   /** Returns whether the response is a stream that may last without an event. */
   public boolean isStream() {
     return kind == CallKind.LISTEN || kind == CallKind.STREAM;
+  }
+
+  /** Returns the notification that a call of a client is cancelled, which Berth sends. */
+  public static McpCall cancel() {
+    return new McpCall(CallKind.MESSAGE, CANCEL);
+  }
+
+  /** Returns whether Berth sends the request, to cancel a call. */
+  public boolean isCancel() {
+    return kind == CallKind.MESSAGE && tool.equals(CANCEL);
   }
 
   public String header() {

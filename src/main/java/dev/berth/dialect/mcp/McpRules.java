@@ -75,7 +75,8 @@ public final class McpRules {
     if (!request || message.method().equals("ping")) {
       return new McpCall(CallKind.MESSAGE, "");
     }
-    boolean listens = message.method().equals("subscriptions/listen");
+    boolean listens =
+        revision == McpRevision.STATELESS && message.method().equals("subscriptions/listen");
     String tool = message.tool();
     return new McpCall(
         listens ? CallKind.STREAM : CallKind.REQUEST,

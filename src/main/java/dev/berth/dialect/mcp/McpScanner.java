@@ -6,6 +6,7 @@ import dev.berth.dialect.mcp.McpMessage.MessageKind;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.Json;
 import java.util.HashSet;
+import java.util.Locale;
 import java.util.Set;
 import java.util.function.Consumer;
 
@@ -14,6 +15,8 @@ import java.util.function.Consumer;
  * decides may occur only once, since parsers differ in their choice between two.
  */
 public final class McpScanner extends JsonWalker {
+  private static final Set<String> MEMBERS = Set.of("id", "method", "params", "result", "error");
+  private static final Set<String> PARAMETERS = Set.of("name", "uri", "_meta");
   private static final int MAX_TEXT_BYTES = 8_192; // of an id, a method or a name
   private static final String VERSION = "io.modelcontextprotocol/protocolVersion";
 
@@ -77,8 +80,16 @@ public final class McpScanner extends JsonWalker {
         answers = true;
         skipValue();
       }
-      default -> skipValue();
+      default -> skipUnlessVariant(member, MEMBERS);
     }
+  }
+
+  /** Skips a value. Some servers take a name in another case for the same. */
+  private void skipUnlessVariant(String member, Set<String> known) {
+    if (known.contains(member.toLowerCase(Locale.ROOT))) {
+      throw problem(member + ": (expected: lower case)");
+    }
+    skipValue();
   }
 
   private void readParameter(String member) {
@@ -95,7 +106,7 @@ public final class McpScanner extends JsonWalker {
         require("params." + member);
         readObject(this::readMeta);
       }
-      default -> skipValue();
+      default -> skipUnlessVariant(member, PARAMETERS);
     }
   }
 

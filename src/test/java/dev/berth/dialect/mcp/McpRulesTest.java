@@ -47,7 +47,7 @@ class McpRulesTest {
     "tools/call, REQUEST, search",
     "initialize, REQUEST, ''",
     "ping, MESSAGE, ''",
-    "subscriptions/listen, STREAM, ''"
+    "subscriptions/listen, REQUEST, ''" // a stream in the stateless revision only
   })
   void methodDecidesWhetherARequestTakesASlot(String method, CallKind kind, String tool) {
     headers.clear(); // earlier revisions read none
