@@ -118,26 +118,17 @@ class UpstreamClientIT {
     rig.roundTrip(peer);
   }
 
+  /** As of a server that closes after a stream, although it announces Keep-Alive. */
   @Test
-  void connectionRestsAfterAnEventStream() throws Exception {
-    RecordedExchange stream = rig.get("/");
-    RemotePeer first = rig.accept();
-    first.readHead();
+  void requestAfterAnEventStreamMeetsNoClosingConnection() throws Exception {
     String type = "Content-Type: text/event-stream; charset=utf-8\r\n";
-    first.send(HEAD + type + "transfer-encoding: chunked\r\n\r\n1\r\n:\r\n0\r\n\r\n");
-    stream.expect("head 200", "piece :", "end");
-    RemotePeer second = rig.roundTrip(null); // a new connection: the first may close
-    RemotePeer reused = second;
-    while (reused == second) {
-      RecordedExchange next = rig.get("/");
-      boolean rested = false;
-      while (!rested && second.socket.getInputStream().available() == 0) {
-        rested = first.socket.getInputStream().available() > 0;
-      }
-      reused = rested ? first : second;
-      reused.readHead();
-      reused.send(OK);
-      next.expect("head 200", "piece ok", "end");
+    for (int round = 0; round < 50; round++) {
+      RecordedExchange stream = rig.get("/");
+      RemotePeer peer = rig.accept();
+      peer.readHead();
+      peer.send(HEAD + type + "transfer-encoding: chunked\r\n\r\n1\r\n:\r\n0\r\n\r\n");
+      peer.socket.close();
+      stream.expect("head 200", "piece :", "end");
     }
   }
 
