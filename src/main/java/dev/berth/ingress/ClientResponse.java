@@ -181,11 +181,14 @@ final class ClientResponse implements Completable<Void> {
 
   /** Ends a response amid its body, by an event that reports the failure or by an abort. */
   void breakOff(HttpErrorResponse failure) {
-    Buffer last = exchange.errorEvent(failure);
+    HttpServerResponse out = exchange.http.response();
+    boolean mayFollow =
+        exchange.http.version() != HttpVersion.HTTP_1_0
+            && !out.headers().contains(HttpHeaders.CONTENT_LENGTH);
+    Buffer last = mayFollow ? exchange.errorEvent(failure) : null;
     if (last == null) {
       exchange.abort(failure.status());
     } else {
-      HttpServerResponse out = exchange.http.response();
       bytes = last.length() + (relay == null ? 0 : relay.unsentBytes()); // no longer in a window
       exchange.finish(out.getStatusCode(), out.end(last));
     }

@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.dialect.ApiDialect;
@@ -23,7 +24,6 @@ import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.core.http.HttpVersion;
 import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -147,10 +147,18 @@ final class DialectExchange extends HttpExchange {
       } else {
         loop.scan(() -> ModelScanner.scan(bytes))
             .onSuccess(scanned -> call(() -> scanned, bytes, loop.now()))
-            .onFailure(problem -> refuse((DialectProblem) problem));
+            .onFailure(this::notScanned);
       }
     } else {
       refuseBody(ErrorResponses.TOO_MANY_REQUESTS); // no memory for the whole body
+    }
+  }
+
+  private void notScanned(Throwable failure) {
+    if (failure instanceof DialectProblem problem) {
+      refuse(problem);
+    } else {
+      onFailure(new BerthException.HandlerFailed("body not scanned", failure));
     }
   }
 
@@ -257,13 +265,7 @@ final class DialectExchange extends HttpExchange {
   @Override
   @Nullable Buffer errorEvent(HttpErrorResponse failure) {
     EventStream passed = passing;
-    boolean mayFollow =
-        passed != null
-            && streams
-            && passed.atBoundary()
-            && http.version() != HttpVersion.HTTP_1_0
-            && !http.response().headers().contains(HttpHeaders.CONTENT_LENGTH);
-    return mayFollow
+    return passed != null && streams && passed.atBoundary()
         ? ApiDialect.errorEvent(
             Objects.requireNonNull(operation), failure, requestId, passed.events())
         : null;

@@ -57,7 +57,10 @@ abstract class ExchangeForm {
     return null;
   }
 
-  /** Returns a last event that reports a failure amid the response; null to abort the response. */
+  /**
+   * Returns a last event that reports a failure amid a response without a length; null to abort the
+   * response.
+   */
   @Nullable Buffer errorEvent(HttpErrorResponse failure) {
     return null;
   }

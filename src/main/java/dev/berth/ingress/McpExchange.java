@@ -1,7 +1,6 @@
 package dev.berth.ingress;
 
 import dev.berth.api.BerthException;
-import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.dialect.DialectProblem;
@@ -29,7 +28,6 @@ import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.core.http.HttpVersion;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
@@ -265,13 +263,9 @@ final class McpExchange extends HttpExchange {
   @Override
   @Nullable Buffer errorEvent(HttpErrorResponse failure) {
     EventLines passed = passing;
-    boolean mayFollow =
-        isRequest()
-            && passed != null
-            && passed.atBoundary()
-            && http.version() != HttpVersion.HTTP_1_0
-            && !http.response().headers().contains(HttpHeaders.CONTENT_LENGTH);
-    return mayFollow ? McpErrors.event(failure, id(), requestId) : null;
+    return isRequest() && passed != null && passed.atBoundary()
+        ? McpErrors.event(failure, id(), requestId)
+        : null;
   }
 
   private boolean isRequest() {
@@ -341,19 +335,8 @@ final class McpExchange extends HttpExchange {
     if (router == null || only == null || revision != McpRevision.SESSIONS) {
       return;
     }
-    MultiMap own = http.headers();
-    Headers headers =
-        Headers.of(
-            "content-type",
-            "application/json",
-            "accept",
-            "application/json, text/event-stream",
-            McpCall.HEADER,
-            McpCall.cancel().header(),
-            SESSION,
-            Objects.requireNonNullElse(own.get(SESSION), ""),
-            VERSION,
-            Objects.requireNonNullElse(own.get(VERSION), "2025-06-18"));
+    MultiMap headers = MultiMap.caseInsensitiveMultiMap().addAll(http.headers());
+    headers.set(CALL, McpCall.cancel().header());
     String notification =
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
             + id()
@@ -363,7 +346,7 @@ final class McpExchange extends HttpExchange {
             "POST",
             http.path(),
             null,
-            headers,
+            new ReceivedHeaders(headers),
             new Request.Body.Whole(Buffer.buffer(notification)));
     RoutedCall.start(
         router, loop.router, request, new CancelNotice(requestId, loop.now()), only, true);

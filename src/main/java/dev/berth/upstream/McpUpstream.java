@@ -69,7 +69,8 @@ final class McpUpstream {
     SessionId session = presented == null ? null : sessions.read(presented);
     boolean isOurs =
         session != null && session.upstream().equals(sessions.hash(replica.upstream()));
-    if (presented != null && !isOurs || isClosed(call) && to.isUnreachable()) {
+    boolean isClosed = call != null && call.kind() == CallKind.CLOSED;
+    if (presented != null && !isOurs || isClosed && to.isUnreachable()) {
       return respond(McpErrors.lostSession());
     }
     if (call != null
@@ -105,13 +106,9 @@ final class McpUpstream {
                     : Future.failedFuture(failed));
   }
 
-  private static boolean isClosed(@Nullable McpCall call) {
-    return call != null && call.kind() == CallKind.CLOSED;
-  }
-
   /** Counts a call. Returns why it may not run now; null if it may. */
   private @Nullable String acquire(McpCall call, @Nullable SessionId session) {
-    if (isClosed(call)) {
+    if (call.kind() == CallKind.CLOSED) {
       return "closed";
     }
     if (call.isStream() && streams >= maxStreams) {
@@ -153,13 +150,17 @@ final class McpUpstream {
             replaced(response.headers(), sessions.wrap(replica.upstream(), own)));
   }
 
-  private static Headers replaced(Headers headers, String session) {
+  /**
+   * @param session null for none
+   */
+  private static Headers replaced(Headers headers, @Nullable String session) {
     List<String> pairs = new ArrayList<>(2 * headers.size());
     headers.forEach(
         (name, value) -> {
-          boolean replaces = name.equalsIgnoreCase(SESSION);
-          pairs.add(name);
-          pairs.add(replaces ? session : value);
+          String next = name.equalsIgnoreCase(SESSION) ? session : value;
+          if (next != null) {
+            pairs.addAll(List.of(name, next));
+          }
         });
     return Headers.of(pairs.toArray(String[]::new));
   }

@@ -4,15 +4,12 @@ import static dev.berth.upstream.UpstreamRig.deployment;
 import static dev.berth.upstream.UpstreamRig.upstream;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.fakes.CountingUpstream;
 import dev.berth.fakes.CountingUpstream.ReceivedRequest;
 import dev.berth.node.TestNode;
 import dev.berth.upstream.UpstreamRig.ClientSocket;
 import io.vertx.core.json.JsonObject;
 import java.net.http.HttpResponse;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,32 +17,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Requests of LLM APIs, routed by their model and relayed to upstreams. */
 @Timeout(60)
-class DialectIT {
+class DialectIT extends UpstreamPair {
   private static final String CHAT = "/v1/chat/completions";
   private static final String MODELS =
       "{%smodels: [{name: small, deployment: one, aliases: [tiny], upstream_name: s-1},"
           + " {name: large, deployment: two}]}";
-
-  private CountingUpstream one;
-  private CountingUpstream two;
-  private UpstreamRig rig;
-
-  @BeforeEach
-  void startUpstreams() throws Exception {
-    one = new CountingUpstream();
-    two = new CountingUpstream();
-  }
-
-  @AfterEach
-  void everySlotIsReturned() throws Exception {
-    try (CountingUpstream first = one;
-        CountingUpstream second = two;
-        UpstreamRig instance = rig) {
-      instance.assertAtRest();
-      assertThat(first.violations()).isEmpty();
-      assertThat(second.violations()).isEmpty();
-    }
-  }
 
   private void start(String args, String ofOne) throws Exception {
     rig =

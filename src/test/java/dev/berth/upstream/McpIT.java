@@ -415,6 +415,47 @@ class McpIT {
     rig.awaitSum("running", 0);
   }
 
+  @Test
+  void deadlineCancelsACallWhoseSlotStaysUntilItsEnd() throws Exception {
+    startOne("");
+    String session = initialize();
+    String[] headers = {"mcp-session-id", session, "x-request-timeout-seconds", "0.4"};
+    try (OpenStream running = openCall(call("w", "wait"), headers)) {
+      running.next("data: ");
+      assertThat(running.next("data: ")).contains("\"reason\":\"timeout\"");
+    }
+    until(() -> one.methods().contains("notifications/cancelled"), "notification");
+    assertThat(rig.sum("running")).isEqualTo(1);
+    assertThat(one.isOpen("w")).isTrue();
+    one.release("w");
+    rig.awaitSum("running", 0);
+  }
+
+  @Test
+  void resumedCallIsNotCancelled() throws Exception {
+    rig =
+        UpstreamRig.ofMcp("", deployment("tools", "mcp: {resume_s: 0.5}", upstream(one.url(), 2)));
+    rig.awaitOpen(2);
+    String session = initialize();
+    try (OpenStream running = openCall(call("w", "wait"), "mcp-session-id", session)) {
+      running.next("data: ");
+    }
+    String other = initialize();
+    try (OpenStream resumed = open(to("mcp-session-id", session, "last-event-id", "w-1").GET())) {
+      resumed.next("data: ");
+      try (OpenStream running = openCall(call("v", "wait"), "mcp-session-id", other)) {
+        running.next("data: ");
+      }
+      until(() -> one.methods().contains("notifications/cancelled"), "notification");
+      assertThat(one.received)
+          .filteredOn(each -> each.body().contains("notifications/cancelled"))
+          .allMatch(each -> each.body().contains("\"requestId\":\"v\"")); // the later one
+    }
+    one.release("w");
+    one.release("v");
+    rig.awaitSum("running", 0);
+  }
+
   // --- the stateless revision ---
 
   private String[] stateless(String method, String name) {

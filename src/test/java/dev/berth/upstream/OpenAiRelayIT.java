@@ -9,8 +9,6 @@ import dev.berth.fakes.CountingUpstream.ReceivedRequest;
 import dev.berth.node.TestNode;
 import dev.berth.upstream.UpstreamRig.ClientSocket;
 import java.util.Objects;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -18,32 +16,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** The model in requests that an instance relays to the upstreams of {@code berth:openai}. */
 @Timeout(60)
-class OpenAiRelayIT {
+class OpenAiRelayIT extends UpstreamPair {
   private static final String BODY = "{\"model\": \"smol\", \"messages\": \"%s\"}";
   private static final String RANGE = "11-15";
   private static final String ARGS =
       "{models: [{name: smol, deployment: d, upstream_name: org/Smol-1}]}";
-
-  private CountingUpstream one;
-  private CountingUpstream two;
-  private UpstreamRig rig;
-
-  @BeforeEach
-  void startUpstreams() throws Exception {
-    one = new CountingUpstream();
-    two = new CountingUpstream();
-  }
-
-  @AfterEach
-  void everySlotIsReturned() throws Exception {
-    try (CountingUpstream first = one;
-        CountingUpstream second = two;
-        UpstreamRig instance = rig) {
-      instance.assertAtRest();
-      assertThat(first.violations()).isEmpty();
-      assertThat(second.violations()).isEmpty();
-    }
-  }
 
   private String d(String... keys) {
     return deployment("d", "", upstream(one.url(), 2, keys));

@@ -4,7 +4,6 @@ import static dev.berth.upstream.UpstreamRig.deployment;
 import static dev.berth.upstream.UpstreamRig.upstream;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.berth.fakes.CountingUpstream;
 import dev.berth.fakes.CountingUpstream.ReceivedRequest;
 import dev.berth.node.TestNode;
 import dev.berth.upstream.UpstreamRig.ClientSocket;
@@ -21,8 +20,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,28 +29,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Requests that an instance relays to upstreams, and the slots that they hold. */
 @Timeout(60)
-class UpstreamRelayIT {
-  private CountingUpstream one;
-  private CountingUpstream two;
-  private UpstreamRig rig;
-
-  @BeforeEach
-  void startUpstreams() throws Exception {
-    one = new CountingUpstream();
-    two = new CountingUpstream();
-  }
-
-  @AfterEach
-  void everySlotIsReturned() throws Exception {
-    try (CountingUpstream first = one;
-        CountingUpstream second = two;
-        UpstreamRig instance = rig) {
-      instance.assertAtRest();
-      assertThat(first.violations()).isEmpty();
-      assertThat(second.violations()).isEmpty();
-    }
-  }
-
+class UpstreamRelayIT extends UpstreamPair {
   private void start(String more, String... keys) throws Exception {
     rig = new UpstreamRig(more, deployment("models", "", upstream(one.url(), 2, keys)));
     rig.awaitOpen(2);

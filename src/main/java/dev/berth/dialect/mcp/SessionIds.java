@@ -60,10 +60,13 @@ public final class SessionIds {
     return hashes.computeIfAbsent(upstream, SessionIds::digest);
   }
 
-  /** Returns the id for clients of a session at an upstream. */
-  public String wrap(String upstream, String id) {
-    String hash = hash(upstream);
-    return "b1-" + hash + code(hash, id) + "-" + id;
+  /**
+   * Returns the id for clients of a session at an upstream. Null for an upstream's id that is not
+   * of 1 to 1 024 visible ASCII characters.
+   */
+  public @Nullable String wrap(String upstream, String id) {
+    String wrapped = "b1-" + hash(upstream) + code(hash(upstream), id) + "-" + id;
+    return FORM.matcher(wrapped).matches() ? wrapped : null;
   }
 
   /** Reads an id that a client presents; null for one that this cluster did not make. */

@@ -19,7 +19,8 @@ class ControlShapesTest {
     SHAPES.put(1, "af16e494f3623d6d");
     SHAPES.put(2, "9a0cd71fbe64556b");
     SHAPES.put(3, "9cb831baa398c28d");
-    SHAPES.put(5, "cdaf4b3ec0ebc5b6");
+    SHAPES.put(5, "7c945bb8bf80487e");
+    SHAPES.put(6, "cdaf4b3ec0ebc5b6");
   }
 
   @Test

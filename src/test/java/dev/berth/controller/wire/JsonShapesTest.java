@@ -18,7 +18,8 @@ class JsonShapesTest {
   static {
     SHAPES.put(1, "212fc5908ff290d8");
     SHAPES.put(4, "403c6cd8a1d865be");
-    SHAPES.put(5, "45898e827b9dfcb8");
+    SHAPES.put(5, "d2d31b00fc177b61");
+    SHAPES.put(6, "45898e827b9dfcb8");
   }
 
   @Test

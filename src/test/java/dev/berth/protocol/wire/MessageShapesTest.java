@@ -18,7 +18,8 @@ class MessageShapesTest {
     SHAPES.put(15, "d75275ff2f365104");
     SHAPES.put(16, "21e93631696d7584");
     SHAPES.put(17, "65397d4dc81bfe9d");
-    SHAPES.put(18, "8c71f791c4efaa5c");
+    SHAPES.put(18, "a8444d432862fd1c");
+    SHAPES.put(19, "8c71f791c4efaa5c");
   }
 
   @Test
