@@ -4,6 +4,7 @@ import dev.berth.dialect.ApiKeys.ApiKey;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param keys of clients; null without authentication
  */
 public record ModelAdmission(ModelCatalog catalog, @Nullable ApiKeys keys) {
+  private static final Pattern DOT_SEGMENT = Pattern.compile("(?i)/(\\.|%2e){1,2}(/|$)");
   private static final String MODEL = "model";
   private static final String STORED_ELSEWHERE =
       " needs one upstream in all, or stored: shared in args; the application has several upstreams,"
@@ -40,11 +42,11 @@ public record ModelAdmission(ModelCatalog catalog, @Nullable ApiKeys keys) {
 
   /** Returns the operation of a path, which must exist with the method. */
   public static DialectCall operation(@Nullable DialectCall known, String method, String path) {
+    if (DOT_SEGMENT.matcher(path).find()) {
+      throw new DialectProblem(400, "bad_request", "path: with a dot segment", null);
+    }
     if (known == null) {
-      boolean dots = path.contains("/..") || path.contains("%2e") || path.contains("%2E");
-      throw dots
-          ? new DialectProblem(400, "bad_request", "path: with a dot segment", null)
-          : new DialectProblem(404, "not_found", "Unknown path: " + method + " " + path, null);
+      throw new DialectProblem(404, "not_found", "Unknown path: " + method + " " + path, null);
     }
     if (!known.accepts(method)) {
       String text = "method: " + method + " (expected: " + known.allow() + ")";

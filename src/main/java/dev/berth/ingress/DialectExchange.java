@@ -163,6 +163,9 @@ final class DialectExchange extends HttpExchange {
   }
 
   private void call(Supplier<ScannedBody> scan, Buffer body, long nowNanos) {
+    if (isOver()) {
+      return; // the client left while its body was scanned
+    }
     try {
       super.call(new Request.Body.Whole(selectBy(scan.get(), body)), nowNanos);
     } catch (DialectProblem problem) {

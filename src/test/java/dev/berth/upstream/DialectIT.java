@@ -78,6 +78,7 @@ class DialectIT extends UpstreamPair {
         "/v1/chat/completions | {\"model\":\"small\",\"Model\":\"large\"} | 400 | invalid_parameter | model",
         "/v1/other | {} | 404 | not_found | ",
         "/v1/../admin | {} | 400 | bad_request | ",
+        "/v1/models/../chat/completions | {} | 400 | bad_request | ",
         "/v1/models | {} | 405 | method_not_allowed | ",
       })
   void badRequestGetsAnErrorOfTheApi(
