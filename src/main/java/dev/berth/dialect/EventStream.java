@@ -93,9 +93,8 @@ public final class EventStream {
   }
 
   private UsageReader reader() {
-    UsageReader current = reader == null ? new UsageReader() : reader;
-    reader = current;
-    return current;
+    reader = reader == null ? new UsageReader() : reader;
+    return reader;
   }
 
   /** Returns whether a whole document may state a usage. */
