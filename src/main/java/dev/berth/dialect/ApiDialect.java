@@ -54,7 +54,7 @@ public enum ApiDialect {
               new JsonObject()
                   .put("type", "error")
                   .put("code", failure.code())
-                  .put("message", words(failure))
+                  .put("message", failure.words())
                   .putNull("param")
                   .put("sequence_number", sequence)
                   .put("error", openAiError(failure, null)));
@@ -68,16 +68,10 @@ public enum ApiDialect {
 
   private static JsonObject openAiError(HttpErrorResponse failure, @Nullable String param) {
     return new JsonObject()
-        .put("message", words(failure))
+        .put("message", failure.words())
         .put("type", openAiType(failure.status()))
         .put("param", param)
         .put("code", failure.code());
-  }
-
-  private static String words(HttpErrorResponse failure) {
-    String message = failure.message();
-    String end = message.isEmpty() || message.endsWith(".") ? " " : ". ";
-    return failure.detail().isEmpty() ? message : (message + end + failure.detail()).strip();
   }
 
   private JsonObject error(HttpErrorResponse failure, @Nullable String param, String requestId) {
@@ -87,7 +81,7 @@ public enum ApiDialect {
     JsonObject error =
         new JsonObject()
             .put("type", anthropicType(failure.status()))
-            .put("message", words(failure));
+            .put("message", failure.words());
     return new JsonObject().put("type", "error").put("error", error).put("request_id", requestId);
   }
 

@@ -74,7 +74,7 @@ final class McpExchange extends HttpExchange {
       String path) {
     super(connection, http, route, null);
     this.rules = rules;
-    this.path = path;
+    this.path = path.equals("/") && route.prefix().equals("/") ? "" : path;
   }
 
   @Override
@@ -143,6 +143,10 @@ final class McpExchange extends HttpExchange {
 
   private void refuse(DialectProblem problem) {
     param = problem.param();
+    if (problem.response().status() == 405) {
+      http.response()
+          .putHeader("allow", revision == McpRevision.SESSIONS ? "POST, GET, DELETE" : "POST");
+    }
     answer.send(problem.response());
   }
 

@@ -59,7 +59,7 @@ public final class McpErrors {
     JsonObject error =
         new JsonObject()
             .put("code", code(failure))
-            .put("message", (failure.message() + " " + failure.detail()).strip())
+            .put("message", failure.words())
             .put("data", data);
     return "{\"jsonrpc\":\"2.0\",\"id\":" + id + ",\"error\":" + error.encode() + "}";
   }

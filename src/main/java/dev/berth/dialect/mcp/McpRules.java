@@ -39,7 +39,7 @@ public final class McpRules {
 
   /** Refuses a path below the endpoint, or a method that the revision does not have. */
   public static void checkTarget(String path, String method, McpRevision revision) {
-    if (!path.isEmpty() && !path.equals("/")) {
+    if (!path.isEmpty()) { // nor a slash, which servers may redirect around Berth
       throw new DialectProblem(
           404, "unknown_path", "path: below the endpoint (expected: the route prefix)", null);
     }

@@ -194,6 +194,12 @@ public record HttpErrorResponse(
     }
   }
 
+  /** Returns message and detail as one text of whole sentences. */
+  public String words() {
+    String end = message.isEmpty() || message.endsWith(".") ? " " : ". ";
+    return detail.isEmpty() ? message : (message + end + detail).strip();
+  }
+
   public JsonObject json() {
     return new JsonObject().put("code", code).put("message", message).put("detail", detail);
   }

@@ -123,7 +123,7 @@ class McpRulesTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"'', PUT, 405", "/, POST, 0", "/x, POST, 404", "'', GET, 0"})
+  @CsvSource({"'', PUT, 405", "/, POST, 404", "/x, POST, 404", "'', GET, 0"})
   void targetIsTheEndpoint(String path, String method, int status) {
     ThrowingCallable check = () -> McpRules.checkTarget(path, method, McpRevision.SESSIONS);
     if (status == 0) {
