@@ -3,6 +3,7 @@ package dev.berth.cluster.bus;
 import dev.berth.config.ClusterConfig;
 import dev.berth.protocol.BusAddresses;
 import io.vertx.core.Completable;
+import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.internal.ContextInternal;
@@ -18,6 +19,7 @@ import io.vertx.core.spi.cluster.RegistrationUpdateEvent;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
@@ -31,6 +33,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BusCluster implements ClusterManager {
   public final BusPeers peers;
+
+  /** Milliseconds until a connection opens whose first writer blocks its loop. */
+  private static final long BLOCKED_MS = 1_000;
+
   private final String name;
   private final BusRegistrations registrations;
   private @Nullable Vertx vertx; // set before any registration
@@ -103,7 +109,16 @@ public final class BusCluster implements ClusterManager {
     if (opens == null) {
       find(node, found);
     } else {
-      opens.runOnContext(here -> find(node, found));
+      AtomicBoolean unfound = new AtomicBoolean(true);
+      Handler<Object> find =
+          here -> {
+            if (unfound.getAndSet(false)) {
+              find(node, found);
+            }
+          };
+      // after the caller's task, which else may listen too late, and would then connect itself
+      opens.owner().getOrCreateContext().runOnContext(after -> opens.runOnContext(find::handle));
+      opens.setTimer(BLOCKED_MS, find::handle);
     }
   }
 

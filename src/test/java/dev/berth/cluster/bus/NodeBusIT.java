@@ -23,6 +23,7 @@ import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.port.SendResult;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
@@ -35,6 +36,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -331,6 +333,27 @@ class NodeBusIT {
     one.bus.add(two.member);
     one.sendSoon(two, accepted(1));
     world.eventually(() -> two.ids(0).contains(1L));
+  }
+
+  @Test
+  void addressIsFoundOnTheHomeLoopAfterTheTaskOfItsWriter() throws Exception {
+    BusNode one = new BusNode("n1", 1, LONG);
+    one.cluster.connectOn(one.home);
+    one.cluster.peers.add(FakeNode.member("n2~1", 1, 1, 1));
+    CompletableFuture<Boolean> connects = new CompletableFuture<>();
+    one.node
+        .loops
+        .get(1)
+        .runOnContext(
+            none -> {
+              Promise<io.vertx.core.spi.cluster.NodeInfo> found = Promise.promise();
+              one.cluster.getNodeInfo("n2~1", found);
+              CompletableFuture<Void> passed = new CompletableFuture<>();
+              one.home.runOnContext(here -> passed.complete(null));
+              passed.join();
+              found.future().onComplete(done -> connects.complete(one.home.inThread()));
+            });
+    assertThat(connects.get(20, TimeUnit.SECONDS)).isTrue();
   }
 
   // --- identity ---
