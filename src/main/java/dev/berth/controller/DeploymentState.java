@@ -229,11 +229,14 @@ final class DeploymentState {
       "handlers share virtual thread carriers with all others (threads: virtual; platform threads"
           + " on nodes with a JDK below 21)";
 
+  /** Maximum number of closed upstreams that a message names. */
+  private static final int MAX_NAMED_UPSTREAMS = 8;
+
   private static final String PAUSED = "autoscaling is paused until berth scale --auto";
 
   /**
-   * Returns the status message: the condition, the missing replicas, and the reason of the first
-   * replica that waits for a thread or a carrier, or whose upstream is closed.
+   * Returns the status message: the condition, the missing replicas, the reason of the first
+   * replica that waits for a thread or a carrier, and the closed upstreams.
    */
   private String message() {
     boolean virtual = target.settings().get(DeploymentConfig.THREADS).equals("virtual");
@@ -247,13 +250,32 @@ final class DeploymentState {
             .findFirst()
             .map(replica -> replica.id + ' ' + replica.reason)
             .orElse("");
-    String closed =
+    return joined(
+        progress.standing().message(), lacks, virtual ? CARRIERS : "", waits, closedUpstreams());
+  }
+
+  /** Returns the names of closed upstreams, if there are several, and the reason of the first. */
+  private String closedUpstreams() {
+    List<ReplicaRecord> closed =
         replicas.values().stream()
             .filter(replica -> !replica.waits.isEmpty() || !replica.lacks.isEmpty())
-            .findFirst()
-            .map(replica -> replica.upstream + ' ' + joined(replica.waits, replica.lacks))
-            .orElse("");
-    return joined(progress.standing().message(), lacks, virtual ? CARRIERS : "", waits, closed);
+            .toList();
+    if (closed.isEmpty()) {
+      return "";
+    }
+    ReplicaRecord first = closed.get(0);
+    String reason = first.upstream + ' ' + joined(first.waits, first.lacks);
+    Stream<String> names = closed.stream().limit(MAX_NAMED_UPSTREAMS).map(each -> each.upstream);
+    int more = closed.size() - MAX_NAMED_UPSTREAMS;
+    return closed.size() == 1
+        ? reason
+        : "%d of %d closed: %s%s; %s"
+            .formatted(
+                closed.size(),
+                replicas.size(),
+                names.collect(Collectors.joining(", ")),
+                more > 0 ? " and " + more + " more" : "",
+                reason);
   }
 
   private static String joined(String... parts) {

@@ -145,7 +145,7 @@ final class DialectExchange extends HttpExchange {
       if (bytes.length() <= MAX_LOOP_BYTES) {
         call(() -> ModelScanner.scan(bytes), bytes, nowNanos);
       } else {
-        loop.scan(() -> ModelScanner.scan(bytes))
+        loop.scan(catalog.deployments().get(0).application(), () -> ModelScanner.scan(bytes))
             .onSuccess(scanned -> call(() -> scanned, bytes, loop.now()))
             .onFailure(this::notScanned);
       }

@@ -11,7 +11,9 @@ import dev.berth.protocol.port.TickTimer;
 import dev.berth.routing.RouterLoop;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.internal.ContextInternal;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
@@ -145,9 +147,14 @@ abstract class ServingLoop {
     context.runOnContext(run -> task.run());
   }
 
-  /** Runs work that would block this loop, and completes on this loop. */
-  <T> Future<T> scan(Callable<T> work) {
-    return context.executeBlocking(work, false);
+  /**
+   * Runs work that would block this loop on a thread of an application, one piece after the other,
+   * and completes on this loop.
+   */
+  <T> Future<T> scan(String application, Callable<T> work) {
+    Promise<T> done = ((ContextInternal) context).promise();
+    turns.callBlocking(application, work).onComplete(done);
+    return done.future();
   }
 
   void after(long millis, Runnable task) {

@@ -8,6 +8,7 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.replica.hooks.HookThreads.HookKind;
+import dev.berth.replica.log.RequestLogFields;
 import dev.berth.replica.slots.SlotGate;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.replica.threads.HandlerThreads;
@@ -29,6 +30,8 @@ import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * One replica incarnation on this instance: its slots, its handlers (one per seat), and its
@@ -308,17 +311,19 @@ public final class Replica extends ReplicaRuntime {
     long now = nanoClock.getAsLong();
     Long ends = graceEndsNanos;
     if (ends != null && state.get() != ReplicaState.STOPPED && ends - now <= 0) {
-      LOG.warn("replica {}: {} slots not released in time: killed", replicaId(), slots.ongoing());
+      line(Level.WARN)
+          .log("replica {}: {} slots not released in time: killed", replicaId(), slots.ongoing());
       kill();
     }
     Long stopping = stopHookNanos;
     if (hooks.interruptLateStop(now) && stopped.tryComplete()) {
-      LOG.warn("replica {}: its stop hook does not end: no longer waiting", replicaId());
+      line(Level.WARN)
+          .log("replica {}: its stop hook does not end: no longer waiting", replicaId());
     } else if (stopping != null
         && !hooks.stopBegan()
         && now - stopping >= STOP_WAIT_NANOS
         && stopped.tryComplete()) {
-      LOG.warn("replica {}: no thread for its stop hook: skipped", replicaId());
+      line(Level.WARN).log("replica {}: no thread for its stop hook: skipped", replicaId());
       takeBackStop.run();
     }
     Long since = drainedNanos;
@@ -386,7 +391,9 @@ public final class Replica extends ReplicaRuntime {
     try {
       takeBackStop = hooks.run(HookKind.STOP, this::callStopHooks);
     } catch (RejectedExecutionException noThread) {
-      LOG.warn("replica {}: no thread for its stop hook: skipped", replicaId(), noThread);
+      line(Level.WARN)
+          .setCause(noThread)
+          .log("replica {}: no thread for its stop hook: skipped", replicaId());
       stopped.tryComplete();
     }
   }
@@ -399,8 +406,15 @@ public final class Replica extends ReplicaRuntime {
     stopped.tryComplete();
   }
 
+  /** Begins a log line that names the replica, its deployment and its application. */
+  private LoggingEventBuilder line(Level level) {
+    LoggingEventBuilder line = LOG.atLevel(level);
+    RequestLogFields.of(deployment(), replicaId(), line::addKeyValue);
+    return line;
+  }
+
   private void onGate(String text) {
-    LOG.info("replica {}: {}", replicaId(), text.isEmpty() ? "open" : text);
+    line(Level.INFO).log("replica {}: {}", replicaId(), text.isEmpty() ? "open" : text);
     ports.listener().onWaiting(this, text);
     if (!parts.isEmpty()) { // routers of other nodes know only the slots of the last report
       onHomeLoop(this::tellLoad);
@@ -546,12 +560,12 @@ public final class Replica extends ReplicaRuntime {
             "requests: the last %s failed (expected: a response); the last: %s"
                 .formatted(passive.inARow, lastFailure);
         if (!known) {
-          LOG.warn("replica {}: suspect: {}", replicaId(), reason);
+          line(Level.WARN).log("replica {}: suspect: {}", replicaId(), reason);
         }
         ports.listener().onSuspected(this, true, reason);
       }
       case CLEARED -> {
-        LOG.info("replica {}: no longer suspect: it responds", replicaId());
+        line(Level.INFO).log("replica {}: no longer suspect: it responds", replicaId());
         ports.listener().onSuspected(this, false, "");
       }
       case NOTHING_NEW -> {}
@@ -579,7 +593,7 @@ public final class Replica extends ReplicaRuntime {
       if (!isSick()) {
         move(ReplicaState.RUNNING, ReplicaState.UNHEALTHY);
       } else if (move(ReplicaState.UNHEALTHY, ReplicaState.RUNNING)) {
-        LOG.warn("replica {}: unhealthy: {}", replicaId(), unhealthyReason());
+        line(Level.WARN).log("replica {}: unhealthy: {}", replicaId(), unhealthyReason());
       }
     }
   }

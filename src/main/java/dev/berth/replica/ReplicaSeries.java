@@ -67,6 +67,11 @@ public final class ReplicaSeries {
     if (slotless != null) {
       sums.gauge("berth_slotless_requests", slotless.ongoing(), slotless.maxOngoing());
     }
+    if (replica.isUpstream) {
+      boolean isOpen = state == ReplicaState.RUNNING && replica.gate.text().isEmpty();
+      sums.gauge("berth_upstreams", 1);
+      sums.gauge("berth_upstreams_open", isOpen ? 1 : 0);
+    }
     sums.gauge("berth_noted_routers", replica.refused.waiting(), replica.limits().refusedRouters());
   }
 

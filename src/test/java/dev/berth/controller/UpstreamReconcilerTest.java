@@ -310,6 +310,24 @@ class UpstreamReconcilerTest {
   }
 
   @Test
+  void closedUpstreamsAreNamedUpToALimit() {
+    String[] names = "a,b,c,d,e,f,g,h,i,j".split(",");
+    it.serve("app", of(MODELS, "1", names));
+    for (String name : List.of("b", "c")) {
+      it.send(new ControllerEvent.ReplicaWaits(of(name).id, "closed: " + name));
+    }
+    assertThat(it.details(MODELS).message())
+        .isEqualTo("2 of 10 closed: http://b, http://c; http://b closed: b");
+
+    for (String name : names) {
+      it.send(new ControllerEvent.ReplicaWaits(of(name).id, "closed: " + name));
+    }
+    assertThat(it.details(MODELS).message())
+        .startsWith("10 of 10 closed: http://a, ")
+        .endsWith(", http://h and 2 more; http://a closed: a");
+  }
+
+  @Test
   void driverFindsASecondReplicaOfAKey() {
     it.serve("app", of(MODELS, "1", "a"));
     StartReplica start =

@@ -5,12 +5,14 @@ import static dev.berth.replica.ReplicaRig.callId;
 import static dev.berth.replica.slots.Ledgers.assertAtRest;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import dev.berth.api.AsyncHandler;
 import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
+import dev.berth.fakes.LogLines;
 import dev.berth.fakes.RecordingBus;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallFailed;
@@ -37,6 +39,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.event.KeyValuePair;
 
 /** A replica of an upstream: its slot ends with the exchange, and its handler closes the slots. */
 class UpstreamReplicaTest {
@@ -335,6 +338,22 @@ class UpstreamReplicaTest {
     assertThat(replica.slots().tryAcquire()).isTrue();
     assertThat(rig.waits)
         .containsExactly("closed: connection refused", "closed: Retry-After 3 s", "");
+  }
+
+  @Test
+  void lineOfAnUpstreamNamesItsApplication() {
+    Replica replica = begin(2);
+    try (LogLines lines = new LogLines(Replica.class, Level.INFO)) {
+      gate.close("connection refused");
+      assertThat(lines.all())
+          .singleElement()
+          .satisfies(
+              line ->
+                  assertThat(line.getKeyValuePairs())
+                      .contains(
+                          new KeyValuePair("application", replica.deployment().application()),
+                          new KeyValuePair("replica", replica.replicaId())));
+    }
   }
 
   @Test

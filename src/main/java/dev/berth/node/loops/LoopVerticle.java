@@ -164,6 +164,11 @@ public final class LoopVerticle extends VerticleBase implements LoopExecutor {
     return own.context;
   }
 
+  @Override
+  public <T> Future<T> callBlocking(String application, Callable<T> work) {
+    return of(application).executeBlocking(work, true);
+  }
+
   /** Releases the context and the worker pool of a removed application. */
   void forget(String application) {
     contexts.remove(application);

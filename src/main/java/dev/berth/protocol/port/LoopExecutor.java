@@ -1,7 +1,9 @@
 package dev.berth.protocol.port;
 
 import dev.berth.api.RequestContext;
+import io.vertx.core.Future;
 import io.vertx.core.eventbus.EventBus;
+import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
@@ -42,6 +44,14 @@ public interface LoopExecutor extends Executor {
   /** Returns the event bus for an application, whose consumers run on the loop. */
   default EventBus eventBus(String application) {
     throw new UnsupportedOperationException("event bus: none (expected: a loop of Vert.x)");
+  }
+
+  /**
+   * Runs work that would block the loop on a thread of an application's pool, one piece after the
+   * other. Completes on the loop.
+   */
+  default <T> Future<T> callBlocking(String application, Callable<T> work) {
+    throw new UnsupportedOperationException("threads: none (expected: a loop of Vert.x)");
   }
 
   /** Returns whether the caller runs on the loop. */
