@@ -1,6 +1,8 @@
 package dev.berth.dialect;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.buffer.BufferInternal;
 import java.nio.ByteBuffer;
@@ -18,32 +20,28 @@ import org.jspecify.annotations.Nullable;
  * <p>Not thread-safe: confined to the loop of the response.
  */
 public final class EventStream {
-  static final int MAX_HELD_BYTES = 65_536;
-  private static final byte[] DATA = {'d', 'a', 't', 'a', ':'};
+  static final int MAX_HELD_BYTES = 4_096;
+  private static final String FIELD = "data:";
+  private static final ByteBuf DATA = Unpooled.copiedBuffer(FIELD, StandardCharsets.US_ASCII);
   private static final int MAX_END_BYTES = 64; // of an event without content
-  private static final Buffer NONE = Buffer.buffer(0);
+  private static final int MAX_RETAINED_BYTES = 1_024; // of a passed piece
   private static final byte[] USAGE = {'"', 'u', 's', 'a', 'g', 'e', '"'};
 
   private final boolean hasEvents;
   private final UsageMode mode;
-  private boolean passedAny;
   private TokenUsage usage = TokenUsage.NONE;
   private boolean sawContent;
   private long events;
 
-  // of the line
-  private int column; // bytes of the line so far
-  private boolean isData; // the line begins like a data field
-  private boolean afterCr;
+  private final EventLines lines = new EventLines(FIELD);
 
   // of the event
-  private boolean isBoundary = true;
   private boolean hasData;
   private boolean isDropped; // the last complete event
   private boolean isLong; // its first bytes were passed on
-  private Buffer tail = NONE; // the last bytes that were passed, or more
+  private Buffer tail = Buffer.buffer(); // the last bytes that were passed, or more
   private boolean isEnded; // an event that ends a stream was read
-  private Buffer held = NONE;
+  private Buffer held = Buffer.buffer();
   private @Nullable UsageReader reader; // of its data; null before the first byte
 
   private EventStream(boolean hasEvents, UsageMode mode) {
@@ -64,16 +62,17 @@ public final class EventStream {
   /** Receives the next bytes of the response and returns the bytes to send, possibly none. */
   public Buffer pass(Buffer piece) {
     Buffer passed = read(piece);
-    if (hasEvents) {
-      tail = passed.length() < MAX_END_BYTES ? end(tail).copy().appendBuffer(passed) : passed;
+    int length = passed.length();
+    if (hasEvents && length > 0) {
+      Buffer last = length < MAX_END_BYTES ? end(tail).copy().appendBuffer(passed) : passed;
+      tail = length > MAX_RETAINED_BYTES ? end(last).copy() : last;
     }
     return passed;
   }
 
   private Buffer read(Buffer piece) {
-    passedAny |= piece.length() > 0;
     ByteBuf received = ((BufferInternal) piece).getByteBuf();
-    if (hasEvents && isBoundary && !afterCr && mayPassUnread(received)) {
+    if (hasEvents && lines.atStart() && mayPassUnread(received)) {
       countEvents(received);
       return piece;
     }
@@ -84,7 +83,7 @@ public final class EventStream {
     if (!hasEvents) {
       reader().accept(bytes);
     } else if (mode == UsageMode.INJECT) {
-      return passWholeEvents(piece, bytes);
+      return passWholeEvents(piece);
     }
     while (bytes.hasRemaining()) {
       acceptEnd(bytes.get());
@@ -147,71 +146,46 @@ public final class EventStream {
   }
 
   private static boolean hasData(ByteBuf bytes, int line, int length) {
-    int same = 0;
-    while (same < DATA.length && line + same < length && bytes.getByte(line + same) == DATA[same]) {
-      same++;
-    }
-    return same == DATA.length && bytes.getByte(line + same) != '\n'; // the last byte is one
+    int end = line + FIELD.length();
+    return end < length
+        && ByteBufUtil.equals(bytes, line, DATA, 0, FIELD.length())
+        && bytes.getByte(end) != '\n';
   }
 
-  private Buffer passWholeEvents(Buffer piece, ByteBuffer bytes) {
-    Buffer out = Buffer.buffer(held.length() + piece.length());
+  private Buffer passWholeEvents(Buffer piece) {
+    int at = held.length();
+    Buffer all = held.appendBuffer(piece);
+    Buffer out = Buffer.buffer(all.length());
     int start = 0; // of the event
-    while (bytes.hasRemaining()) {
-      if (acceptEnd(bytes.get())) {
-        int length = held.length() + bytes.position() - start;
-        isDropped &= !isLong && length <= MAX_HELD_BYTES; // for any pieces
+    while (at < all.length()) {
+      if (acceptEnd(all.getByte(at++))) {
+        isDropped &= !isLong && at - start <= MAX_HELD_BYTES; // for any pieces
         if (!isDropped) {
-          out.appendBuffer(held).appendBuffer(piece, start, bytes.position() - start);
+          out.appendBuffer(all, start, at - start);
         }
-        held = NONE;
         isLong = false;
-        start = bytes.position();
+        start = at;
       }
     }
-    int rest = piece.length() - start;
-    held =
-        held == NONE
-            ? piece.getBuffer(start, piece.length())
-            : held.appendBuffer(piece, start, rest);
-    if (isLong || held.length() > MAX_HELD_BYTES) {
-      isLong = true;
-      out.appendBuffer(held);
-      held = NONE;
-    }
-    return out;
+    isLong |= at - start > MAX_HELD_BYTES;
+    held = all.getBuffer(isLong ? at : start, at);
+    return isLong ? out.appendBuffer(all, start, at - start) : out;
   }
 
   /** Receives a byte of the events. Returns whether it ends one, or the line break behind one. */
   private boolean acceptEnd(byte b) {
-    if (b == '\n' && afterCr) {
-      afterCr = false;
-      return isBoundary;
-    }
-    afterCr = b == '\r';
-    if (b != '\n' && b != '\r') {
-      isBoundary = false;
-      acceptField(b);
-      return false;
-    }
-    isBoundary = column == 0;
-    column = 0;
-    if (isBoundary) {
-      endEvent();
-    }
-    return isBoundary;
-  }
-
-  private void acceptField(byte b) {
-    if (column < DATA.length) {
-      isData = (column == 0 || isData) && b == DATA[column];
-      column++;
+    boolean isData = lines.isInField();
+    if (lines.accept(b)) {
+      if (lines.atBoundary()) {
+        endEvent();
+      }
     } else if (isData) {
       hasData = true;
       if (mode != UsageMode.OFF) {
         reader().accept(b);
       }
     }
+    return lines.atBoundary();
   }
 
   private void endEvent() {
@@ -251,19 +225,16 @@ public final class EventStream {
   public Buffer end() {
     endDocument();
     Buffer rest = held;
-    held = NONE;
+    held = Buffer.buffer();
     return rest;
   }
 
   /**
-   * Returns whether another event may follow the bytes that were returned so far. An incomplete
+   * Returns whether another event may follow the events that were returned so far. An incomplete
    * event that is held back can then be discarded. None follows an event that ends the stream.
    */
   public boolean atBoundary() {
-    if (!hasEvents) {
-      return !passedAny;
-    }
-    return (mode == UsageMode.INJECT ? !isLong : isBoundary) && !hasEnded();
+    return (mode == UsageMode.INJECT ? !isLong : lines.atBoundary()) && !hasEnded();
   }
 
   /** Returns whether an event with generated content has passed. False with {@code OFF}. */

@@ -1,25 +1,57 @@
 package dev.berth.dialect;
 
 import dev.berth.dialect.ApiKeys.ApiKey;
+import io.vertx.core.buffer.Buffer;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rules for the requests of an LLM API. Immutable.
+ * Rules for the requests of an LLM API. Thread-safe, and constant beside its stored lists.
  *
  * <p>The methods throw a {@link DialectProblem} for a request that must not run.
  *
  * @param keys of clients; null without authentication
+ * @param lists stored responses, by the models that they list
  */
-public record ModelAdmission(ModelCatalog catalog, @Nullable ApiKeys keys) {
+public record ModelAdmission(
+    ModelCatalog catalog, @Nullable ApiKeys keys, Map<ListedModels, Buffer> lists) {
+  private static final int MAX_LISTS = 64;
   private static final Pattern DOT_SEGMENT = Pattern.compile("(?i)/(\\.|%2e){1,2}(/|$)");
   private static final String MODEL = "model";
   private static final String STORED_ELSEWHERE =
       " needs one upstream in all, or stored: shared in args; the application has several upstreams,"
           + " and another one may have the stored response";
+
+  /**
+   * Models of a list, in the form of an API.
+   *
+   * @param permitted names that a key permits
+   */
+  record ListedModels(ApiDialect dialect, Set<String> permitted) {}
+
+  public ModelAdmission(ModelCatalog catalog, @Nullable ApiKeys keys) {
+    this(catalog, keys, new ConcurrentHashMap<>());
+  }
+
+  /** Returns the response body of the list of the models that a key permits. */
+  public Buffer list(ApiDialect dialect, @Nullable ApiKey key) {
+    ListedModels wanted = new ListedModels(dialect, key == null ? Set.of() : key.models());
+    Buffer known = lists.get(wanted);
+    if (known == null) {
+      if (lists.size() >= MAX_LISTS) {
+        lists.clear();
+      }
+      known = catalog.list(dialect, key);
+      lists.put(wanted, known);
+    }
+    return known;
+  }
 
   /**
    * Returns the key of a client; null without authentication.

@@ -97,7 +97,7 @@ final class DialectExchange extends HttpExchange {
       DialectCall known = ModelAdmission.operation(operation, http.method().name(), path);
       ModelAdmission.requirePlain(headers.getAll(HttpHeaders.CONTENT_ENCODING));
       switch (known) {
-        case MODELS -> sendJson(catalog.list(dialect, key));
+        case MODELS -> sendJson(rules.list(dialect, key));
         case MODEL -> sendJson(catalog.one(dialect, rules.ofPath(path, key)));
         case STORED_RESPONSE -> {
           select(rules.ofStored(key));

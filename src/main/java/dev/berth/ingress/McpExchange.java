@@ -4,8 +4,8 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.dialect.DialectProblem;
+import dev.berth.dialect.EventLines;
 import dev.berth.dialect.ModelAdmission;
-import dev.berth.dialect.mcp.EventLines;
 import dev.berth.dialect.mcp.McpCall;
 import dev.berth.dialect.mcp.McpCall.CallKind;
 import dev.berth.dialect.mcp.McpErrors;
@@ -246,7 +246,7 @@ final class McpExchange extends HttpExchange {
     String type = response.headers().get("content-type");
     boolean plain = response.headers().get("content-encoding") == null;
     if (plain && type != null && type.startsWith("text/event-stream")) {
-      passing = new EventLines();
+      passing = new EventLines("id:");
     }
     super.onResponse(response, replicaId);
   }
@@ -307,7 +307,7 @@ final class McpExchange extends HttpExchange {
         && pinned != null
         && isRequest()
         && passed != null
-        && passed.sawIds()) {
+        && passed.sawField()) {
       loop.after(
           Math.max(1, TimeUnit.NANOSECONDS.toMillis(rules.resumeNanos())),
           () -> {

@@ -152,6 +152,22 @@ class ModelCatalogTest {
         .isNull();
   }
 
+  @Test
+  void listIsBuiltOncePerDialectAndPermission() {
+    ModelAdmission rules = new ModelAdmission(catalog(SMOL, BIG), null);
+    ApiKey alice = new ApiKey("alice", Set.of("big"));
+    ApiKey bob = new ApiKey("bob", Set.of("big"));
+    assertThat(rules.list(ApiDialect.OPENAI, null))
+        .isSameAs(rules.list(ApiDialect.OPENAI, null))
+        .isNotEqualTo(rules.list(ApiDialect.ANTHROPIC, null))
+        .isNotEqualTo(rules.list(ApiDialect.OPENAI, alice));
+    assertThat(rules.list(ApiDialect.OPENAI, bob)).isSameAs(rules.list(ApiDialect.OPENAI, alice));
+    for (int at = 0; at < 1_000; at++) {
+      rules.list(ApiDialect.OPENAI, new ApiKey("k", Set.of("big", "m" + at)));
+    }
+    assertThat(rules.lists()).hasSizeLessThan(100);
+  }
+
   private static List<String> ids(ModelCatalog models, ApiKey key) {
     return models.list(ApiDialect.OPENAI, key).toJsonObject().getJsonArray("data").stream()
         .map(each -> ((JsonObject) each).getString("id"))

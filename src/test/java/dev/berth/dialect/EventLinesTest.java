@@ -1,4 +1,4 @@
-package dev.berth.dialect.mcp;
+package dev.berth.dialect;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -21,11 +21,11 @@ class EventLinesTest {
   })
   void boundariesAndIdsAreFoundWhereverAPieceEnds(String text, boolean boundary, boolean ids) {
     for (int cut = 0; cut <= text.length(); cut++) {
-      EventLines lines = new EventLines();
+      EventLines lines = new EventLines("id:");
       lines.pass(Buffer.buffer(text.substring(0, cut)));
       lines.pass(Buffer.buffer(text.substring(cut)));
       assertThat(lines.atBoundary()).as(text + cut).isEqualTo(boundary);
-      assertThat(lines.sawIds()).as(text + cut).isEqualTo(ids);
+      assertThat(lines.sawField()).as(text + cut).isEqualTo(ids);
     }
   }
 }
