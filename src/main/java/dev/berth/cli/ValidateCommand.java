@@ -8,6 +8,7 @@ import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.ConfigProblem;
 import dev.berth.net.tls.TlsFileException;
 import dev.berth.net.tls.TlsFiles;
+import dev.berth.node.SecretFileCheck;
 import dev.berth.protocol.json.RecordWriter;
 import io.vertx.core.json.JsonArray;
 import java.io.PrintWriter;
@@ -28,6 +29,8 @@ import picocli.CommandLine.Option;
       "Reads the named jars and TLS files and looks up the methods of import_path, but runs no code"
           + " of applications. Only berth run checks that an application has the deployments that"
           + " the file names.",
+      "Reads the files of openai.api_keys_file and headers_file if berth.secrets_dir exists on this"
+          + " machine.",
       "A warning reports an accepted key without effect; the file is still valid."
     },
     exitCodeList = {"0:the file is valid", "2:wrong usage, or the file has problems"},
@@ -50,6 +53,7 @@ final class ValidateCommand extends CliCommand {
       ServeConfig valid = source.read(List.of());
       List<ConfigProblem> found = new ArrayList<>(valid.warnings());
       found.addAll(ApplicationCheck.problems(valid));
+      found.addAll(SecretFileCheck.problems(valid));
       checkTls(HttpOptions.tls(valid.settings()), valid, found);
       ClusterConfig cluster = valid.cluster();
       if (cluster != null && cluster.tls() != null) {

@@ -33,7 +33,7 @@ public final class EventStream {
   private boolean sawContent;
   private long events;
 
-  private final EventLines lines = new EventLines(FIELD);
+  private final FieldLines lines = new FieldLines(FIELD);
 
   // of the event
   private boolean hasData;

@@ -4,7 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.dialect.DialectProblem;
-import dev.berth.dialect.EventLines;
+import dev.berth.dialect.FieldLines;
 import dev.berth.dialect.ModelAdmission;
 import dev.berth.dialect.mcp.McpCall;
 import dev.berth.dialect.mcp.McpCall.CallKind;
@@ -61,7 +61,7 @@ final class McpExchange extends HttpExchange {
   private @Nullable McpCall kind; // set before the call
   private @Nullable String param; // of the request, that is at fault
   private @Nullable RoutedCall routed; // set once the request was sent or waits
-  private @Nullable EventLines passing; // the response, if it is a stream
+  private @Nullable FieldLines passing; // the response, if it is a stream
 
   /**
    * @param path below the prefix of the route
@@ -246,7 +246,7 @@ final class McpExchange extends HttpExchange {
     String type = response.headers().get("content-type");
     boolean plain = response.headers().get("content-encoding") == null;
     if (plain && type != null && type.startsWith("text/event-stream")) {
-      passing = new EventLines("id:");
+      passing = new FieldLines("id:");
     }
     super.onResponse(response, replicaId);
   }
@@ -266,7 +266,7 @@ final class McpExchange extends HttpExchange {
 
   @Override
   @Nullable Buffer errorEvent(HttpErrorResponse failure) {
-    EventLines passed = passing;
+    FieldLines passed = passing;
     return isRequest() && passed != null && passed.atBoundary()
         ? McpErrors.event(failure, id(), requestId)
         : null;
@@ -302,7 +302,7 @@ final class McpExchange extends HttpExchange {
       http.headers().remove(DISCONNECT_DISABLED);
     }
     super.clientGone();
-    EventLines passed = passing;
+    FieldLines passed = passing;
     if (is(ExchangeState.DETACHED)
         && pinned != null
         && isRequest()

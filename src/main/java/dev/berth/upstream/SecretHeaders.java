@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Files with headers of upstreams. No failure and no text of the result contains a value. */
-final class SecretHeaders {
+public final class SecretHeaders {
   static final int MAX_BYTES = 64 << 10;
 
   /** Names without those of a connection, and those that the relay sets. */
@@ -32,7 +32,7 @@ final class SecretHeaders {
    * @param name as in {@link SecretFiles#below}
    * @throws IllegalArgumentException when the file is missing, accessible to others or invalid
    */
-  static Headers read(@Nullable Path directory, String name) {
+  public static Headers read(@Nullable Path directory, String name) {
     List<String> pairs = new ArrayList<>();
     Set<String> names = new HashSet<>();
     SecretFiles.lines(directory, name, MAX_BYTES)

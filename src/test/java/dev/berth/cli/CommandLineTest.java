@@ -21,6 +21,7 @@ import java.io.StringWriter;
 import java.net.BindException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -159,6 +160,39 @@ class CommandLineTest {
             wrong
                 + ":5:%s: berth.cluster.tls.key_file: ".formatted(53 + certificate.length())
                 + refused,
+            "2 problems");
+  }
+
+  @Test
+  void validateReadsTheFilesOfSecretsThatExistHere() throws IOException {
+    String text =
+        """
+        http_options: {host: 127.0.0.1}
+        berth: {secrets_dir: %s, openai: {api_keys_file: keys}}
+        applications:
+        - name: llm
+          import_path: berth:openai
+          args: {models: [{name: m, deployment: d}]}
+          deployments:
+          - {name: d, berth: {upstreams: [
+              {url: 'https://a', max_ongoing_requests: 1},
+              {url: 'https://b', max_ongoing_requests: 1, headers_file: b.headers}]}}
+        """;
+    String elsewhere = file("elsewhere.yaml", text.formatted("none"));
+    assertThat(execute("validate", elsewhere)).isZero();
+
+    String here = file("here.yaml", text.formatted("."));
+    Files.setPosixFilePermissions(
+        Path.of(file("keys", "alice\n")), PosixFilePermissions.fromString("rw-------"));
+    assertThat(execute("validate", here)).isEqualTo(2);
+    assertThat(err.toString().lines())
+        .containsExactly(
+            here
+                + ":2:49: berth.openai.api_keys_file: keys: line 1 (expected: ID SHA256 MODELS, as"
+                + " berth key new prints it)",
+            here
+                + ":10:65: applications[0].deployments[0].berth.upstreams[1].headers_file: b.headers:"
+                + " NoSuchFileException (expected: a readable file below berth.secrets_dir)",
             "2 problems");
   }
 

@@ -35,7 +35,7 @@ public final class SecretFiles {
    *
    * @param name as in {@link #below}
    * @param maxBytes maximum size of the file
-   * @throws IllegalArgumentException when the file is missing, accessible to others or too large
+   * @throws TlsFileException when the file is missing, accessible to others or too large
    */
   public static Map<Integer, String> lines(@Nullable Path directory, String name, int maxBytes) {
     Path file = below(directory, name);
@@ -63,8 +63,8 @@ public final class SecretFiles {
    *
    * @param directory {@code berth.secrets_dir}; null when unset
    * @param name path of the file, relative to the directory
-   * @throws IllegalArgumentException when the file is missing, outside the directory or accessible
-   *     to others
+   * @throws TlsFileException when the file is missing, outside the directory or accessible to
+   *     others
    */
   public static Path below(@Nullable Path directory, String name) {
     if (directory == null) {
@@ -91,7 +91,7 @@ public final class SecretFiles {
   }
 
   /** Returns the failure of a file or of one of its lines. */
-  public static IllegalArgumentException unusable(String name, String what, String expected) {
-    return new IllegalArgumentException(name + ": " + what + " (expected: " + expected + ")");
+  public static TlsFileException unusable(String name, String what, String expected) {
+    return new TlsFileException(name, what, expected);
   }
 }

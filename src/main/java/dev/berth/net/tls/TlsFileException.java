@@ -1,10 +1,10 @@
 package dev.berth.net.tls;
 
-/** Failure to use a TLS file. The message names the configuration key. */
+/** Failure to use a file of TLS or of secrets. The message names the key or the file. */
 public final class TlsFileException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 
-  /** Path of the key in the configuration. */
+  /** Path of the key in the configuration; the name of a file of secrets. */
   public final String key;
 
   /** File and problem. */

@@ -6,7 +6,7 @@ import io.vertx.core.buffer.Buffer;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class EventLinesTest {
+class FieldLinesTest {
   @ParameterizedTest
   @CsvSource({
     "'', true, false",
@@ -21,7 +21,7 @@ class EventLinesTest {
   })
   void boundariesAndIdsAreFoundWhereverAPieceEnds(String text, boolean boundary, boolean ids) {
     for (int cut = 0; cut <= text.length(); cut++) {
-      EventLines lines = new EventLines("id:");
+      FieldLines lines = new FieldLines("id:");
       lines.pass(Buffer.buffer(text.substring(0, cut)));
       lines.pass(Buffer.buffer(text.substring(cut)));
       assertThat(lines.atBoundary()).as(text + cut).isEqualTo(boundary);

@@ -6,7 +6,7 @@ import io.vertx.core.buffer.Buffer;
  * The lines of server-sent events as they pass, in pieces that may end anywhere, and one field of
  * them.
  */
-public final class EventLines {
+public final class FieldLines {
   private final String field; // with its colon
   private int column; // bytes of the line so far, up to the value of the field
   private boolean isField; // the line begins like the field
@@ -17,7 +17,7 @@ public final class EventLines {
   /**
    * @param field name, with its colon
    */
-  public EventLines(String field) {
+  public FieldLines(String field) {
     this.field = field;
   }
 
