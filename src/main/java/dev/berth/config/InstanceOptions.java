@@ -66,7 +66,8 @@ public final class InstanceOptions {
       KEYS.key("application_worker_threads", Types.integer(1, 1024, "threads"), 20)
           .means(
               "Maximum of threads for Vert.x executeBlocking, per application. They are created on"
-                  + " demand and end after 10 s idle.");
+                  + " demand and end after 10 s idle. With berth:openai they find the model in"
+                  + " bodies of more than 256 KiB, one body at a time for each event loop.");
   public static final ConfigKey<Duration> SHUTDOWN_TIMEOUT_S =
       KEYS.key("shutdown_timeout_s", Types.SECONDS, Duration.ofSeconds(30))
           .means("Maximum drain time on SIGTERM or SIGINT; then the instance stops anyway.");

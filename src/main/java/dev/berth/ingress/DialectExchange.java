@@ -25,6 +25,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import java.util.Objects;
+import java.util.concurrent.CancellationException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -145,13 +146,21 @@ final class DialectExchange extends HttpExchange {
       if (bytes.length() <= MAX_LOOP_BYTES) {
         call(() -> ModelScanner.scan(bytes), bytes, nowNanos);
       } else {
-        loop.scan(catalog.deployments().get(0).application(), () -> ModelScanner.scan(bytes))
+        loop.scan(catalog.deployments().get(0).application(), () -> scanLarge(bytes))
             .onSuccess(scanned -> call(() -> scanned, bytes, loop.now()))
             .onFailure(this::notScanned);
       }
     } else {
       refuseBody(ErrorResponses.TOO_MANY_REQUESTS); // no memory for the whole body
     }
+  }
+
+  /** Scans a body on another thread, unless the client is seen to have left meanwhile. */
+  private ScannedBody scanLarge(Buffer bytes) {
+    if (isOver()) {
+      throw new CancellationException();
+    }
+    return ModelScanner.scan(bytes);
   }
 
   private void notScanned(Throwable failure) {

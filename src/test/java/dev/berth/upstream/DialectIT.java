@@ -63,6 +63,9 @@ class DialectIT extends UpstreamPair {
     String body = "{\"messages\":\"" + "m".repeat(3 << 20) + "\",\"model\":\"%s\"}";
     HttpResponse<String> answer = post("/v1/messages?echo", body.formatted("small"));
     assertThat(answer.body()).isEqualTo(body.formatted("s-1"));
+    assertThat(rig.node.admin("GET", "/metrics", "").body())
+        .as("scanned by a thread of the application")
+        .contains("berth_worker_threads_busy_limit{application=\"models\"} 20.0");
   }
 
   @ParameterizedTest
