@@ -20,10 +20,6 @@ public final class DialectProblem extends RuntimeException {
     return response;
   }
 
-  public String code() {
-    return response.code();
-  }
-
   /** Returns the parameter of the request that caused the refusal, if one did. */
   public @Nullable String param() {
     return param;

@@ -231,10 +231,10 @@ public final class EventStream {
 
   /**
    * Returns whether another event may follow the events that were returned so far. An incomplete
-   * event that is held back can then be discarded. None follows an event that ends the stream.
+   * event that is held back can then be discarded. None follows the end of a stream or a document.
    */
   public boolean atBoundary() {
-    return (mode == UsageMode.INJECT ? !isLong : lines.atBoundary()) && !hasEnded();
+    return hasEvents && (mode == UsageMode.INJECT ? !isLong : lines.atBoundary()) && !hasEnded();
   }
 
   /** Returns whether an event with generated content has passed. False with {@code OFF}. */

@@ -17,11 +17,10 @@ import org.jspecify.annotations.Nullable;
  * <p>The methods throw a {@link DialectProblem} for a request that must not run.
  *
  * @param keys of clients; null without authentication
- * @param lists stored responses, by the models that they list
+ * @param lists stored responses by the models that they list, at most two for each key
  */
 public record ModelAdmission(
     ModelCatalog catalog, @Nullable ApiKeys keys, Map<ListedModels, Buffer> lists) {
-  private static final int MAX_LISTS = 64;
   private static final Pattern DOT_SEGMENT = Pattern.compile("(?i)/(\\.|%2e){1,2}(/|$)");
   private static final String MODEL = "model";
   private static final String STORED_ELSEWHERE =
@@ -41,16 +40,9 @@ public record ModelAdmission(
 
   /** Returns the response body of the list of the models that a key permits. */
   public Buffer list(ApiDialect dialect, @Nullable ApiKey key) {
-    ListedModels wanted = new ListedModels(dialect, key == null ? Set.of() : key.models());
-    Buffer known = lists.get(wanted);
-    if (known == null) {
-      if (lists.size() >= MAX_LISTS) {
-        lists.clear();
-      }
-      known = catalog.list(dialect, key);
-      lists.put(wanted, known);
-    }
-    return known;
+    Set<String> permitted = key == null ? Set.of() : key.models();
+    return lists.computeIfAbsent(
+        new ListedModels(dialect, permitted), none -> catalog.list(dialect, key));
   }
 
   /**

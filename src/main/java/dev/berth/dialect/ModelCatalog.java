@@ -25,16 +25,15 @@ import org.jspecify.annotations.Nullable;
  *
  * @param deployments that serve models, in the order of the models
  * @param targets of the models, by names and aliases, in their order
- * @param origins number of origins of each deployment and its fallbacks together
  * @param usage treatment of token counts
- * @param shared whether all upstreams share one store of responses
+ * @param findsStored whether each request reaches the upstream that has the stored responses: all
+ *     models have one origin in total, or all upstreams share one store
  */
 public record ModelCatalog(
     List<DeploymentId> deployments,
     Map<String, ModelTarget> targets,
-    List<Integer> origins,
     UsageMode usage,
-    boolean shared) {
+    boolean findsStored) {
 
   /** Creation time of a model for Anthropic's clients, which no setting states. */
   private static final String UNKNOWN_TIME = "1970-01-01T00:00:00Z";
@@ -78,12 +77,13 @@ public record ModelCatalog(
     return new ModelCatalog(
         deployments,
         Collections.unmodifiableMap(targets),
-        deployments.stream()
-            .map(each -> withFallbacks(each, fallbacks, new LinkedHashSet<>()))
-            .map(all -> all.stream().mapToInt(origins::apply).sum())
-            .toList(),
         UsageMode.valueOf(openAi.get(OpenAiOptions.USAGE).toUpperCase(Locale.ROOT)),
-        openAi.get(OpenAiOptions.STORED).equals("shared"));
+        openAi.get(OpenAiOptions.STORED).equals("shared")
+            || deployments.stream()
+                    .flatMap(each -> withFallbacks(each, fallbacks, new LinkedHashSet<>()).stream())
+                    .mapToInt(origins::apply)
+                    .sum()
+                == 1);
   }
 
   private static DeploymentId deployment(Settings model, String application) {
@@ -108,14 +108,6 @@ public record ModelCatalog(
   /** Returns the target of a name or alias; null for an unknown one. */
   public @Nullable ModelTarget find(String model) {
     return targets.get(model);
-  }
-
-  /**
-   * Returns whether each request reaches the upstream that has the stored responses: all models
-   * have one origin in total, or all upstreams share one store.
-   */
-  public boolean findsStored() {
-    return shared || origins.stream().mapToInt(each -> each).sum() == 1;
   }
 
   /**

@@ -59,7 +59,6 @@ final class DialectExchange extends HttpExchange {
   private @Nullable String param; // of the request, that is at fault
   private UsageMode mode; // INJECT if the ingress has requested the usage of the stream
   private @Nullable EventStream passing; // the response
-  private boolean streams; // the response is a stream of events
   private long firstNanos = -1; // from the arrival to the first content of a stream
 
   /**
@@ -237,7 +236,7 @@ final class DialectExchange extends HttpExchange {
     if (type == null || response.headers().get("content-encoding") != null) {
       return response;
     }
-    streams = type.regionMatches(true, 0, EVENTS, 0, EVENTS.length());
+    boolean streams = type.regionMatches(true, 0, EVENTS, 0, EVENTS.length());
     EventStream filter = streams ? EventStream.ofEvents(mode) : EventStream.ofDocument(mode);
     passing = filter;
     if (!(response.body() instanceof Response.Body.Whole whole)
@@ -257,7 +256,7 @@ final class DialectExchange extends HttpExchange {
       return piece;
     }
     Buffer passed = filter.pass(piece);
-    if (firstNanos < 0 && streams && filter.sawContent()) {
+    if (firstNanos < 0 && filter.sawContent()) {
       firstNanos = loop.now() - startedNanos;
     }
     Buffer rest = last ? filter.end() : BodyReader.EMPTY;
@@ -277,7 +276,7 @@ final class DialectExchange extends HttpExchange {
   @Override
   @Nullable Buffer errorEvent(HttpErrorResponse failure) {
     EventStream passed = passing;
-    return passed != null && streams && passed.atBoundary()
+    return passed != null && passed.atBoundary()
         ? ApiDialect.errorEvent(
             Objects.requireNonNull(operation), failure, requestId, passed.events())
         : null;

@@ -131,11 +131,9 @@ public final class UpstreamHandler implements AsyncHandler {
   public void stop() throws Exception {
     onLoop(
         () -> {
-          UpstreamClient connected = client;
-          UpstreamWatch watching = watch;
-          if (connected != null && watching != null) {
-            watching.stop();
-            connected.end(); // cancelled exchanges have their grace
+          if (client != null && watch != null) {
+            watch.stop();
+            client.end(); // cancelled exchanges have their grace
           }
         });
   }

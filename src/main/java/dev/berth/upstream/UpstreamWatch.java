@@ -101,11 +101,7 @@ final class UpstreamWatch {
       closed = true;
       probeAt = at;
       isUnreachable = unreachable;
-      if (unreachable) {
-        gate.closeUnreachable(reason);
-      } else {
-        gate.close(reason);
-      }
+      gate.close(reason, unreachable);
       after(nanos);
     }
   }

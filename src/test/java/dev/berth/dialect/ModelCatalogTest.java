@@ -162,10 +162,6 @@ class ModelCatalogTest {
         .isNotEqualTo(rules.list(ApiDialect.ANTHROPIC, null))
         .isNotEqualTo(rules.list(ApiDialect.OPENAI, alice));
     assertThat(rules.list(ApiDialect.OPENAI, bob)).isSameAs(rules.list(ApiDialect.OPENAI, alice));
-    for (int at = 0; at < 1_000; at++) {
-      rules.list(ApiDialect.OPENAI, new ApiKey("k", Set.of("big", "m" + at)));
-    }
-    assertThat(rules.lists()).hasSizeLessThan(100);
   }
 
   private static List<String> ids(ModelCatalog models, ApiKey key) {

@@ -81,7 +81,7 @@ class ModelScannerTest {
     DialectProblem problem = refused("{\"messages\":[]}");
 
     assertThat(problem.response().status()).isEqualTo(400);
-    assertThat(problem.code()).isEqualTo("missing_required_parameter");
+    assertThat(problem.response().code()).isEqualTo("missing_required_parameter");
     assertThat(problem.param()).isEqualTo("model");
     assertThat(problem).hasMessage("model: missing (expected: the name of a model)");
     assertThat(problem.getStackTrace()).isEmpty();
@@ -132,7 +132,7 @@ class ModelScannerTest {
     DialectProblem problem = refused("{\"model\":\"smol\",\"stream\":" + value + "}");
 
     assertThat(problem.response().status()).isEqualTo(400);
-    assertThat(problem.code()).isEqualTo("invalid_type");
+    assertThat(problem.response().code()).isEqualTo("invalid_type");
     assertThat(problem.param()).isEqualTo("stream");
     assertThat(problem).hasMessage("stream: not a boolean (expected: true or false)");
   }
@@ -199,7 +199,7 @@ class ModelScannerTest {
   @Test
   void byteOrderMarkIsRefused() {
     assertRefused("\ufeff{\"model\":\"a\"}", "invalid_json", "body: broken JSON at byte 0");
-    assertThat(refusal(Buffer.buffer("{\"model\":\"a\"}", "UTF-16LE")).code())
+    assertThat(refusal(Buffer.buffer("{\"model\":\"a\"}", "UTF-16LE")).response().code())
         .isEqualTo("invalid_json");
   }
 
@@ -316,7 +316,7 @@ class ModelScannerTest {
   private static void assertRefused(String body, String code, String message) {
     DialectProblem problem = refused(body);
     assertThat(problem).as(body).isNotNull().hasMessageStartingWith(message);
-    assertThat(problem.code()).isEqualTo(code);
+    assertThat(problem.response().code()).isEqualTo(code);
     assertThat(problem.response().status()).isEqualTo(400);
     assertThat(problem.response().detail()).isEqualTo("The request did not run.");
   }

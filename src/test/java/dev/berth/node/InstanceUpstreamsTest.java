@@ -44,9 +44,9 @@ class InstanceUpstreamsTest extends InstanceUpstreamsRig {
   @Test
   void changedEntryIsAppliedInPlaceAlsoWhileTheUpstreamIsClosed() {
     Replica replica = running(target(3, 8000));
-    gate.close("connection refused");
+    gate.close("connection refused", false);
     assertThat(events()).containsExactly(new ReplicaWaits("r1", "closed: connection refused"));
-    gate.closeUnreachable("connection refused");
+    gate.close("connection refused", true);
     assertThat(events())
         .containsExactly(new ReplicaWaits("r1", "closed: connection refused", true));
 

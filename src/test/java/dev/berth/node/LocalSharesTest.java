@@ -86,7 +86,7 @@ class LocalSharesTest extends InstanceUpstreamsRig {
   @Test
   void closedReplicaOpensWithItsShareAndSettingsDoNotChangeIt() {
     Replica replica = running(target);
-    gate.close("refused");
+    gate.close("refused", false);
     command("r1", share(7, 2));
     assertThat(replica.slots().maxOngoing()).isZero();
 

@@ -71,7 +71,7 @@ class SlotlessAdmissionTest {
   @Test
   void requestWithoutASlotRunsAtAClosedReplica() {
     replica.gate.permitSlotless(1);
-    replica.gate.close("a pause");
+    replica.gate.close("a pause", false);
     rig.bus.take();
     rig.send(slotless());
     assertThat(handler.calls).isEqualTo(1);

@@ -208,7 +208,7 @@ class UpstreamReplicaTest {
     rig.send(rig.away(replica));
     rig.bus.take();
 
-    gate.close("connection refused");
+    gate.close("connection refused", false);
     assertThat(maximumSentAway()).isZero();
     gate.open();
     assertThat(maximumSentAway()).isOne();
@@ -324,9 +324,9 @@ class UpstreamReplicaTest {
     List<Integer> freed = new ArrayList<>();
     rig.host.observe(replica.address(), slots -> freed.add(slots.maxOngoing()));
 
-    gate.close("connection refused");
-    gate.close("connection refused");
-    gate.close("Retry-After 3 s");
+    gate.close("connection refused", false);
+    gate.close("connection refused", false);
+    gate.close("Retry-After 3 s", false);
 
     assertThat(replica.slots().tryAcquire()).isFalse();
     assertThat(replica.slots().ongoing()).as("goes on").isOne();
@@ -344,7 +344,7 @@ class UpstreamReplicaTest {
   void lineOfAnUpstreamNamesItsApplication() {
     Replica replica = begin(2);
     try (LogLines lines = new LogLines(Replica.class, Level.INFO)) {
-      gate.close("connection refused");
+      gate.close("connection refused", false);
       assertThat(lines.all())
           .singleElement()
           .satisfies(
@@ -359,9 +359,9 @@ class UpstreamReplicaTest {
   @Test
   void unreachableUpstreamIsReportedAlsoForTheSameReason() {
     Replica replica = begin(2);
-    gate.close("reset");
+    gate.close("reset", false);
     assertThat(replica.gate.isUnreachable()).isFalse();
-    gate.closeUnreachable("reset");
+    gate.close("reset", true);
     assertThat(replica.gate.isUnreachable()).isTrue();
     replica.gate.configure(3);
     assertThat(replica.gate.isUnreachable()).isTrue();
@@ -373,7 +373,7 @@ class UpstreamReplicaTest {
   @Test
   void changedMaximumOfAClosedReplicaTakesEffectWhenItOpens() {
     Replica replica = begin(2);
-    gate.close("connection refused");
+    gate.close("connection refused", false);
 
     replica.configure(5, ReplicaLimits.DEFAULTS, dev.berth.fakes.Replicas.HEALTH_CHECKS);
 

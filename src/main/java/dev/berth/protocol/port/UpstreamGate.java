@@ -13,11 +13,9 @@ public interface UpstreamGate {
    * Closes the replica, or replaces the reason of a closed one.
    *
    * @param reason one line for operators, not empty
+   * @param unreachable whether no connection to its server succeeds
    */
-  void close(String reason);
-
-  /** Closes the replica as {@link #close} does, since no connection to its server succeeds. */
-  void closeUnreachable(String reason);
+  void close(String reason, boolean unreachable);
 
   /** Opens the replica with its configured number of slots; waiting requests receive them. */
   void open();

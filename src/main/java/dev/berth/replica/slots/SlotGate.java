@@ -57,16 +57,7 @@ public final class SlotGate implements UpstreamGate {
   }
 
   @Override
-  public void close(String reason) {
-    close(reason, false);
-  }
-
-  @Override
-  public void closeUnreachable(String reason) {
-    close(reason, true);
-  }
-
-  private void close(String reason, boolean unreachable) {
+  public void close(String reason, boolean unreachable) {
     if (reason.isEmpty()) {
       throw new IllegalArgumentException("reason: empty (expected: one line)");
     }

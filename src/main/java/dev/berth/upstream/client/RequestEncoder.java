@@ -105,7 +105,7 @@ final class RequestEncoder implements BiConsumer<String, String> {
     add(CRLF);
   }
 
-  private static boolean isOwn(String name) {
+  static boolean isOwn(String name) {
     return switch (name.length()) {
       case 4 -> name.equalsIgnoreCase("host");
       case 10 -> name.equalsIgnoreCase("connection");

@@ -40,14 +40,9 @@ final class StreamFields {
     return head;
   }
 
+  /** Adds a field, unless it is one of the client's own. The relay drops the others of one hop. */
   private static void add(Http2Headers head, String name, String value) {
-    boolean ofHop =
-        switch (name) {
-          case "host", "content-length", "connection", "keep-alive", "proxy-connection" -> true;
-          case "transfer-encoding", "upgrade", "http2-settings", "te" -> true;
-          default -> false;
-        };
-    if (!ofHop) {
+    if (!RequestEncoder.isOwn(name)) {
       MessageFields.check(name, MessageFields.TOKEN, "field name");
       MessageFields.check(value, RequestEncoder.TEXT, "field value");
       head.add(name, value);

@@ -38,7 +38,7 @@ class McpRulesTest {
             DialectProblem.class,
             problem -> {
               assertThat(problem.response().status()).isEqualTo(status);
-              assertThat(problem.code()).isEqualTo(code);
+              assertThat(problem.response().code()).isEqualTo(code);
             });
   }
 

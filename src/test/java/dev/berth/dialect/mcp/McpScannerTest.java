@@ -67,7 +67,7 @@ class McpScannerTest {
             DialectProblem.class,
             problem -> {
               assertThat(problem.response().status()).isEqualTo(400);
-              assertThat(problem.code()).isEqualTo("invalid_message");
+              assertThat(problem.response().code()).isEqualTo("invalid_message");
             });
   }
 
@@ -76,7 +76,8 @@ class McpScannerTest {
   void brokenJsonIsRefused(String body) {
     assertThatThrownBy(() -> scan(body))
         .isInstanceOfSatisfying(
-            DialectProblem.class, problem -> assertThat(problem.code()).isEqualTo("invalid_json"));
+            DialectProblem.class,
+            problem -> assertThat(problem.response().code()).isEqualTo("invalid_json"));
   }
 
   @Test

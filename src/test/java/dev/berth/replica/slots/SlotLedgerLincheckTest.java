@@ -345,7 +345,7 @@ class SlotLedgerLincheckTest {
 
     @Operation
     public void close() {
-      gate.close("down");
+      gate.close("down", false);
     }
 
     @Operation
