@@ -32,7 +32,18 @@ public enum ApiDialect {
    * @param param the parameter of the request that caused the failure; null if there is none
    */
   public Buffer errorBody(HttpErrorResponse failure, @Nullable String param, String requestId) {
-    return error(failure, param, requestId).toBuffer();
+    if (this == OPENAI) {
+      return new JsonObject().put("error", openAiError(failure, param)).toBuffer();
+    }
+    JsonObject error =
+        new JsonObject()
+            .put("type", anthropicType(failure.status()))
+            .put("message", failure.words());
+    return new JsonObject()
+        .put("type", "error")
+        .put("error", error)
+        .put("request_id", requestId)
+        .toBuffer();
   }
 
   /**
@@ -48,7 +59,7 @@ public enum ApiDialect {
   public static Buffer errorEvent(
       DialectCall call, HttpErrorResponse failure, String requestId, long sequence) {
     return switch (call) {
-      case MESSAGES, COUNT_TOKENS -> event(ANTHROPIC.error(failure, null, requestId));
+      case MESSAGES, COUNT_TOKENS -> event(ANTHROPIC.errorBody(failure, null, requestId));
       case RESPONSES, STORED_RESPONSE ->
           event(
               new JsonObject()
@@ -58,12 +69,12 @@ public enum ApiDialect {
                   .putNull("param")
                   .put("sequence_number", sequence)
                   .put("error", openAiError(failure, null)));
-      default -> Buffer.buffer("data: " + OPENAI.error(failure, null, requestId).encode() + "\n\n");
+      default -> Buffer.buffer("data: " + OPENAI.errorBody(failure, null, requestId) + "\n\n");
     };
   }
 
-  private static Buffer event(JsonObject data) {
-    return Buffer.buffer("event: error\ndata: " + data.encode() + "\n\n");
+  private static Buffer event(Object data) {
+    return Buffer.buffer("event: error\ndata: " + data + "\n\n");
   }
 
   private static JsonObject openAiError(HttpErrorResponse failure, @Nullable String param) {
@@ -72,17 +83,6 @@ public enum ApiDialect {
         .put("type", openAiType(failure.status()))
         .put("param", param)
         .put("code", failure.code());
-  }
-
-  private JsonObject error(HttpErrorResponse failure, @Nullable String param, String requestId) {
-    if (this == OPENAI) {
-      return new JsonObject().put("error", openAiError(failure, param));
-    }
-    JsonObject error =
-        new JsonObject()
-            .put("type", anthropicType(failure.status()))
-            .put("message", failure.words());
-    return new JsonObject().put("type", "error").put("error", error).put("request_id", requestId);
   }
 
   private static String openAiType(int status) {

@@ -32,7 +32,7 @@ public record BodyEdit(int start, int end, String text) {
   }
 
   /** Returns the new offset of a byte that the edit does not replace. */
-  int shift(int offset) {
+  public int shift(int offset) {
     return offset < end
         ? offset
         : offset + text.getBytes(StandardCharsets.UTF_8).length - (end - start);

@@ -44,19 +44,12 @@ public final class EventStream {
   private Buffer held = Buffer.buffer();
   private @Nullable UsageReader reader; // of its data; null before the first byte
 
-  private EventStream(boolean hasEvents, UsageMode mode) {
+  /**
+   * @param hasEvents whether the response has server-sent events, and not one JSON document
+   */
+  public EventStream(boolean hasEvents, UsageMode mode) {
     this.hasEvents = hasEvents;
     this.mode = mode;
-  }
-
-  /** Returns a reader of server-sent events ({@code text/event-stream}). */
-  public static EventStream ofEvents(UsageMode mode) {
-    return new EventStream(true, mode);
-  }
-
-  /** Returns a reader of one JSON document, whole or in pieces. */
-  public static EventStream ofDocument(UsageMode mode) {
-    return new EventStream(false, mode);
   }
 
   /** Receives the next bytes of the response and returns the bytes to send, possibly none. */

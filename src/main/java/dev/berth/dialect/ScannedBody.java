@@ -1,7 +1,5 @@
 package dev.berth.dialect;
 
-import io.vertx.core.buffer.Buffer;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,24 +23,4 @@ public record ScannedBody(
     boolean stores,
     boolean continues,
     boolean background,
-    @Nullable BodyEdit usageEdit) {
-
-  /** A body with a usage request, and the scan of that body. */
-  public record WithUsage(Buffer body, ScannedBody scanned) {}
-
-  /** Returns the body with the edit applied, and the shifted scan. Requires a {@code usageEdit}. */
-  public WithUsage withUsage(Buffer body) {
-    BodyEdit edit = Objects.requireNonNull(usageEdit);
-    return new WithUsage(
-        edit.apply(body),
-        new ScannedBody(
-            model,
-            edit.shift(modelStart),
-            edit.shift(modelEnd),
-            stream,
-            stores,
-            continues,
-            background,
-            null));
-  }
-}
+    @Nullable BodyEdit usageEdit) {}

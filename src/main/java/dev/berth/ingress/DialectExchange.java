@@ -6,6 +6,7 @@ import dev.berth.api.Response;
 import dev.berth.dialect.ApiDialect;
 import dev.berth.dialect.ApiKeys;
 import dev.berth.dialect.ApiKeys.ApiKey;
+import dev.berth.dialect.BodyEdit;
 import dev.berth.dialect.DialectCall;
 import dev.berth.dialect.DialectProblem;
 import dev.berth.dialect.EventStream;
@@ -97,8 +98,9 @@ final class DialectExchange extends HttpExchange {
       DialectCall known = ModelAdmission.operation(operation, http.method().name(), path);
       ModelAdmission.requirePlain(headers.getAll(HttpHeaders.CONTENT_ENCODING));
       switch (known) {
-        case MODELS -> sendJson(rules.list(dialect, key));
-        case MODEL -> sendJson(catalog.one(dialect, rules.ofPath(path, key)));
+        case MODELS -> answer.send(200, ErrorResponses.JSON, rules.list(dialect, key));
+        case MODEL ->
+            answer.send(200, ErrorResponses.JSON, catalog.one(dialect, rules.ofPath(path, key)));
         case STORED_RESPONSE -> {
           select(rules.ofStored(key));
           super.begin();
@@ -118,10 +120,6 @@ final class DialectExchange extends HttpExchange {
               ApiKeys.presented(headers.get(HttpHeaders.AUTHORIZATION), headers.get(API_KEY)));
       headers.remove(HttpHeaders.AUTHORIZATION).remove(API_KEY);
     }
-  }
-
-  private void sendJson(Buffer body) {
-    answer.send(200, ErrorResponses.JSON, body);
   }
 
   private void refuse(DialectProblem problem) {
@@ -188,20 +186,18 @@ final class DialectExchange extends HttpExchange {
     rules.checkStored(known, scanned);
     model = target.name();
     select(target);
+    boolean injects = catalog.usage() == UsageMode.INJECT && known.hasStreamOptions();
+    BodyEdit edit = injects ? scanned.usageEdit() : null;
     Buffer sent = body;
-    if (catalog.usage() == UsageMode.INJECT
-        && known.hasStreamOptions()
-        && scanned.usageEdit() != null) {
-      mode = UsageMode.INJECT;
-      ScannedBody.WithUsage edited = scanned.withUsage(body);
-      sent = edited.body();
-      scanned = edited.scanned();
-    }
+    int moved = 0;
     MultiMap headers = http.headers();
-    if (sent != body) {
+    if (edit != null) {
+      mode = UsageMode.INJECT;
+      sent = edit.apply(body);
+      moved = edit.shift(scanned.modelStart()) - scanned.modelStart();
       headers.set(HttpHeaders.CONTENT_LENGTH, Integer.toString(sent.length()));
     }
-    headers.set(MODEL, target.header(scanned.modelStart(), scanned.modelEnd()));
+    headers.set(MODEL, target.header(scanned.modelStart() + moved, scanned.modelEnd() + moved));
     if (mode != UsageMode.OFF) {
       headers.remove(HttpHeaders.ACCEPT_ENCODING); // the usage of compressed bytes is unreadable
     }
@@ -237,7 +233,7 @@ final class DialectExchange extends HttpExchange {
       return response;
     }
     boolean streams = type.regionMatches(true, 0, EVENTS, 0, EVENTS.length());
-    EventStream filter = streams ? EventStream.ofEvents(mode) : EventStream.ofDocument(mode);
+    EventStream filter = new EventStream(streams, mode);
     passing = filter;
     if (!(response.body() instanceof Response.Body.Whole whole)
         || (!streams && !EventStream.mayStateUsage(whole.bytes()))) {

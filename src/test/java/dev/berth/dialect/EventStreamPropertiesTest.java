@@ -102,7 +102,7 @@ class EventStreamPropertiesTest {
     private final Buffer out = Buffer.buffer();
 
     Result(UsageMode mode) {
-      stream = EventStream.ofEvents(mode);
+      stream = new EventStream(true, mode);
     }
 
     void pass(Buffer piece) {

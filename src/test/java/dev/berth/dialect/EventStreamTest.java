@@ -60,7 +60,7 @@ class EventStreamTest {
 
   @Test
   void chatUsageIsReadWhileAllBytesPass() {
-    EventStream stream = EventStream.ofEvents(UsageMode.READ);
+    EventStream stream = new EventStream(true, UsageMode.READ);
 
     assertThat(pass(stream, CHAT)).isEqualTo(CHAT);
     assertThat(stream.usage()).isEqualTo(new TokenUsage(12, 34));
@@ -69,7 +69,7 @@ class EventStreamTest {
 
   @Test
   void injectedUsageEventIsDropped() {
-    EventStream stream = EventStream.ofEvents(UsageMode.INJECT);
+    EventStream stream = new EventStream(true, UsageMode.INJECT);
 
     assertThat(pass(stream, CHAT)).isEqualTo(ROLE + TEXT + DONE);
     assertThat(stream.usage()).isEqualTo(new TokenUsage(12, 34));
@@ -87,7 +87,7 @@ class EventStreamTest {
         "\n"
       })
   void otherEventsPassWhenUsageIsInjected(String event) {
-    assertThat(pass(EventStream.ofEvents(UsageMode.INJECT), event + DONE)).isEqualTo(event + DONE);
+    assertThat(pass(new EventStream(true, UsageMode.INJECT), event + DONE)).isEqualTo(event + DONE);
   }
 
   @ParameterizedTest
@@ -96,9 +96,9 @@ class EventStreamTest {
     for (String breaks : new String[] {"\n", "\r\n", "\r"}) {
       for (String text : new String[] {CHAT, MESSAGES, RESPONSES}) {
         byte[] bytes = text.replace("\n", breaks).getBytes(StandardCharsets.UTF_8);
-        String whole = passAll(EventStream.ofEvents(mode), bytes, 0);
+        String whole = passAll(new EventStream(true, mode), bytes, 0);
         for (int cut = 1; cut < bytes.length; cut++) {
-          assertThat(passAll(EventStream.ofEvents(mode), bytes, cut))
+          assertThat(passAll(new EventStream(true, mode), bytes, cut))
               .as("cut at %d", cut)
               .isEqualTo(whole);
         }
@@ -110,7 +110,7 @@ class EventStreamTest {
   void characterSplitBetweenPiecesPasses() {
     byte[] bytes = TEXT.getBytes(StandardCharsets.UTF_8);
     int cut = TEXT.indexOf('\u00fc') + 1;
-    EventStream stream = EventStream.ofEvents(UsageMode.INJECT);
+    EventStream stream = new EventStream(true, UsageMode.INJECT);
 
     Buffer out = stream.pass(Buffer.buffer(bytes).slice(0, cut));
     out = out.copy().appendBuffer(stream.pass(Buffer.buffer(bytes).slice(cut, bytes.length)));
@@ -137,7 +137,7 @@ class EventStreamTest {
   })
   void boundaryIsBehindABlankLine(String text, boolean boundary) {
     for (UsageMode mode : new UsageMode[] {UsageMode.OFF, UsageMode.READ}) {
-      EventStream stream = EventStream.ofEvents(mode);
+      EventStream stream = new EventStream(true, mode);
       pass(stream, text.replace("\\r", "\r").replace("\\n", "\n"));
       assertThat(stream.atBoundary()).isEqualTo(boundary);
     }
@@ -145,7 +145,7 @@ class EventStreamTest {
 
   @Test
   void lineBreakBehindAnEventIsNotHeldBack() {
-    EventStream stream = EventStream.ofEvents(UsageMode.INJECT);
+    EventStream stream = new EventStream(true, UsageMode.INJECT);
 
     assertThat(pass(stream, "data: x\r\n\r")).isEqualTo("data: x\r\n\r");
     assertThat(pass(stream, "\n")).isEqualTo("\n");
@@ -155,7 +155,7 @@ class EventStreamTest {
 
   @Test
   void incompleteEventIsHeldBackUpToItsLimit() {
-    EventStream stream = EventStream.ofEvents(UsageMode.INJECT);
+    EventStream stream = new EventStream(true, UsageMode.INJECT);
     String start = "data: " + "x".repeat(EventStream.MAX_HELD_BYTES - 6);
 
     assertThat(pass(stream, start)).isEmpty();
@@ -176,7 +176,7 @@ class EventStreamTest {
       })
   void noEventFollowsTheLastOne(String last) {
     for (int split = 0; split < last.length(); split++) {
-      EventStream stream = EventStream.ofEvents(UsageMode.READ);
+      EventStream stream = new EventStream(true, UsageMode.READ);
       pass(stream, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n");
       assertThat(stream.atBoundary()).isTrue();
       pass(stream, last.substring(0, split));
@@ -187,19 +187,19 @@ class EventStreamTest {
 
   @Test
   void longUsageEventPassesInParts() {
-    EventStream stream = EventStream.ofEvents(UsageMode.INJECT);
+    EventStream stream = new EventStream(true, UsageMode.INJECT);
     String text = USAGE.replace("\"id\":\"c\"", "\"id\":\"" + "c".repeat(6_000) + "\"");
 
     String out = pass(stream, text.substring(0, 3_000)) + pass(stream, text.substring(3_000));
 
     assertThat(out).isEqualTo(text);
-    assertThat(pass(EventStream.ofEvents(UsageMode.INJECT), text)).isEqualTo(text);
+    assertThat(pass(new EventStream(true, UsageMode.INJECT), text)).isEqualTo(text);
     assertThat(stream.usage()).isEqualTo(new TokenUsage(12, 34));
   }
 
   @Test
   void endReturnsTheBytesThatAreHeldBack() {
-    EventStream stream = EventStream.ofEvents(UsageMode.INJECT);
+    EventStream stream = new EventStream(true, UsageMode.INJECT);
 
     assertThat(pass(stream, TEXT + "data: {\"x\"")).isEqualTo(TEXT);
     assertThat(stream.end().toString()).isEqualTo("data: {\"x\"");
@@ -208,7 +208,7 @@ class EventStreamTest {
 
   @Test
   void anthropicUsageIsTheLastCumulativeCount() {
-    EventStream stream = EventStream.ofEvents(UsageMode.READ);
+    EventStream stream = new EventStream(true, UsageMode.READ);
 
     assertThat(pass(stream, MESSAGES)).isEqualTo(MESSAGES);
     assertThat(stream.usage()).isEqualTo(new TokenUsage(35, 15));
@@ -216,7 +216,7 @@ class EventStreamTest {
 
   @Test
   void outputOfAnthropicsFirstEventIsNotReported() {
-    EventStream stream = EventStream.ofEvents(UsageMode.READ);
+    EventStream stream = new EventStream(true, UsageMode.READ);
 
     pass(stream, MESSAGES.substring(0, MESSAGES.indexOf("event: ping")));
 
@@ -225,7 +225,7 @@ class EventStreamTest {
 
   @Test
   void laterInputOfAnthropicReplacesTheFirst() {
-    EventStream stream = EventStream.ofEvents(UsageMode.READ);
+    EventStream stream = new EventStream(true, UsageMode.READ);
 
     pass(stream, MESSAGES);
     pass(stream, "data: {\"usage\":{\"input_tokens\":30,\"cache_read_input_tokens\":2}}\n\n");
@@ -235,7 +235,7 @@ class EventStreamTest {
 
   @Test
   void responsesUsageIsReadFromTheCompletedResponse() {
-    EventStream stream = EventStream.ofEvents(UsageMode.READ);
+    EventStream stream = new EventStream(true, UsageMode.READ);
 
     assertThat(pass(stream, RESPONSES)).isEqualTo(RESPONSES);
     assertThat(stream.usage()).isEqualTo(new TokenUsage(36, 87));
@@ -244,7 +244,7 @@ class EventStreamTest {
 
   @Test
   void usageOfALongEventIsRead() {
-    EventStream stream = EventStream.ofEvents(UsageMode.READ);
+    EventStream stream = new EventStream(true, UsageMode.READ);
     String text = "w".repeat(1_000_000);
 
     pass(stream, RESPONSES.replace("\"output\":[", "\"output\":[\"" + text + "\","));
@@ -254,7 +254,7 @@ class EventStreamTest {
 
   @Test
   void repeatedUsageIsCountedOnce() {
-    EventStream stream = EventStream.ofEvents(UsageMode.READ);
+    EventStream stream = new EventStream(true, UsageMode.READ);
 
     pass(stream, USAGE + USAGE.replace("34", "35") + DONE);
 
@@ -263,7 +263,7 @@ class EventStreamTest {
 
   @Test
   void usageOverSeveralDataLinesIsRead() {
-    EventStream stream = EventStream.ofEvents(UsageMode.INJECT);
+    EventStream stream = new EventStream(true, UsageMode.INJECT);
 
     assertThat(pass(stream, USAGE.replace("\"usage\":", "\"usage\":\ndata:"))).isEmpty();
     assertThat(stream.usage()).isEqualTo(new TokenUsage(12, 34));
@@ -280,7 +280,7 @@ class EventStreamTest {
         "data: {\"type\":\"response.function_call_arguments.delta\"}"
       })
   void generatedContentIsSeen(String event) {
-    EventStream stream = EventStream.ofEvents(UsageMode.READ);
+    EventStream stream = new EventStream(true, UsageMode.READ);
 
     pass(stream, event + "\n");
     assertThat(stream.sawContent()).isFalse();
@@ -303,7 +303,7 @@ class EventStreamTest {
         "data: [DONE]\n\n"
       })
   void otherEventsAreNoContent(String event) {
-    EventStream stream = EventStream.ofEvents(UsageMode.READ);
+    EventStream stream = new EventStream(true, UsageMode.READ);
 
     pass(stream, event);
 
@@ -312,7 +312,7 @@ class EventStreamTest {
 
   @Test
   void nothingIsReadWhenUsageIsOff() {
-    EventStream stream = EventStream.ofEvents(UsageMode.OFF);
+    EventStream stream = new EventStream(true, UsageMode.OFF);
 
     assertThat(pass(stream, CHAT)).isEqualTo(CHAT);
     assertThat(stream.usage()).isEqualTo(TokenUsage.NONE);
@@ -322,7 +322,7 @@ class EventStreamTest {
 
   @Test
   void documentInPiecesReportsItsUsage() {
-    EventStream stream = EventStream.ofDocument(UsageMode.READ);
+    EventStream stream = new EventStream(false, UsageMode.READ);
 
     assertThat(pass(stream, "{\"usage\":{\"prompt_tokens\":3,\n\n\"completion_tok"))
         .endsWith("completion_tok");

@@ -271,10 +271,11 @@ class ModelScannerTest {
   void usageRequestIsAdded(String body, String expected) {
     Buffer before = Buffer.buffer(body);
 
-    ScannedBody.WithUsage edited = ModelScanner.scan(before).withUsage(before);
+    ScannedBody scanned = ModelScanner.scan(before);
+    BodyEdit edit = scanned.usageEdit();
 
-    assertThat(edited.body().toString()).isEqualTo(expected);
-    assertThat(edited.scanned()).isEqualTo(scan(expected));
+    assertThat(edit.apply(before).toString()).isEqualTo(expected);
+    assertThat(edit.shift(scanned.modelStart())).isEqualTo(scan(expected).modelStart());
     assertThat(before.toString()).isEqualTo(body);
   }
 

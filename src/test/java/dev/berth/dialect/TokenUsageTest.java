@@ -59,7 +59,7 @@ class TokenUsageTest {
   }
 
   private static TokenUsage ofAnswer(Buffer body) {
-    EventStream document = EventStream.ofDocument(UsageMode.READ);
+    EventStream document = new EventStream(false, UsageMode.READ);
     document.pass(body);
     document.end();
     return document.usage();
