@@ -266,16 +266,12 @@ final class DeploymentState {
     ReplicaRecord first = closed.get(0);
     String reason = first.upstream + ' ' + joined(first.waits, first.lacks);
     Stream<String> names = closed.stream().limit(MAX_NAMED_UPSTREAMS).map(each -> each.upstream);
+    String named = names.collect(Collectors.joining(", "));
     int more = closed.size() - MAX_NAMED_UPSTREAMS;
+    String rest = more > 0 ? " and " + more + " more; " : "; ";
     return closed.size() == 1
         ? reason
-        : "%d of %d closed: %s%s; %s"
-            .formatted(
-                closed.size(),
-                replicas.size(),
-                names.collect(Collectors.joining(", ")),
-                more > 0 ? " and " + more + " more" : "",
-                reason);
+        : closed.size() + " of " + replicas.size() + " closed: " + named + rest + reason;
   }
 
   private static String joined(String... parts) {

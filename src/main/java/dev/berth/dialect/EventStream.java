@@ -64,22 +64,19 @@ public final class EventStream {
   }
 
   private Buffer read(Buffer piece) {
-    ByteBuf received = ((BufferInternal) piece).getByteBuf();
-    if (hasEvents && lines.atStart() && mayPassUnread(received)) {
-      countEvents(received);
-      return piece;
-    }
-    if (!hasEvents && mode == UsageMode.OFF) {
-      return piece;
-    }
-    ByteBuffer bytes = received.nioBuffer();
+    ByteBuf bytes = ((BufferInternal) piece).getByteBuf();
     if (!hasEvents) {
-      reader().accept(bytes);
+      if (mode != UsageMode.OFF) {
+        reader().accept(bytes.nioBuffer());
+      }
     } else if (mode == UsageMode.INJECT) {
       return passWholeEvents(piece);
-    }
-    while (bytes.hasRemaining()) {
-      acceptEnd(bytes.get());
+    } else if (lines.atStart() && mayPassUnread(bytes)) {
+      countEvents(bytes);
+    } else {
+      for (ByteBuffer each = bytes.nioBuffer(); each.hasRemaining(); ) {
+        acceptEnd(each.get());
+      }
     }
     return piece;
   }
@@ -99,7 +96,6 @@ public final class EventStream {
     int length = bytes.readableBytes();
     boolean needsReading = mode == UsageMode.READ && !sawContent;
     return !needsReading
-        && mode != UsageMode.INJECT
         && length > 1
         && bytes.getByte(length - 1) == '\n'
         && bytes.getByte(length - 2) == '\n'

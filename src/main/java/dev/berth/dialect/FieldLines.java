@@ -29,7 +29,7 @@ public final class FieldLines {
   }
 
   /** Reads the next byte. Returns whether it ends a line, perhaps an event. */
-  boolean accept(byte b) {
+  public boolean accept(byte b) {
     boolean isRest = b == '\n' && afterCr; // of one line break
     afterCr = b == '\r';
     if (b == '\n' || b == '\r') {
@@ -47,7 +47,7 @@ public final class FieldLines {
   }
 
   /** Returns whether the next byte, unless it ends the line, is of the field's value. */
-  boolean isInField() {
+  public boolean isInField() {
     return isField && column == field.length();
   }
 

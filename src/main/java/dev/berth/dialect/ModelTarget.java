@@ -1,7 +1,5 @@
 package dev.berth.dialect;
 
-import dev.berth.protocol.port.ModelHeader;
-
 /**
  * The deployment of a model that a client may name.
  *
@@ -9,11 +7,6 @@ import dev.berth.protocol.port.ModelHeader;
  * @param requested name or alias that the client used
  * @param name of the model
  * @param headerParts names of the model for the deployment and its fallbacks, for {@link
- *     ModelHeader}
+ *     dev.berth.protocol.port.ModelHeader}
  */
-public record ModelTarget(int side, String requested, String name, String headerParts) {
-  /** Returns the value of {@link ModelHeader#HEADER} for a body with the model at this place. */
-  public String header(int start, int end) {
-    return ModelHeader.value(start, end, headerParts);
-  }
-}
+public record ModelTarget(int side, String requested, String name, String headerParts) {}

@@ -197,7 +197,9 @@ final class DialectExchange extends HttpExchange {
       moved = edit.shift(scanned.modelStart()) - scanned.modelStart();
       headers.set(HttpHeaders.CONTENT_LENGTH, Integer.toString(sent.length()));
     }
-    headers.set(MODEL, target.header(scanned.modelStart() + moved, scanned.modelEnd() + moved));
+    int start = scanned.modelStart() + moved;
+    int end = scanned.modelEnd() + moved;
+    headers.set(MODEL, ModelHeader.value(start, end, target.headerParts()));
     if (mode != UsageMode.OFF) {
       headers.remove(HttpHeaders.ACCEPT_ENCODING); // the usage of compressed bytes is unreadable
     }

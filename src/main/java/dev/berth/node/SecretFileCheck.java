@@ -18,8 +18,6 @@ import java.util.List;
 
 /** Validator of the files with keys of clients and with headers of upstreams. */
 public final class SecretFileCheck {
-  private final List<ConfigProblem> problems = new ArrayList<>();
-
   private SecretFileCheck() {}
 
   /**
@@ -28,36 +26,30 @@ public final class SecretFileCheck {
    * @return all problems; empty if the directory does not exist on this machine
    */
   public static List<ConfigProblem> problems(ServeConfig config) {
-    SecretFileCheck check = new SecretFileCheck();
+    List<ConfigProblem> problems = new ArrayList<>();
     Path directory = config.settings().find(InstanceOptions.SECRETS_DIR);
-    if (directory != null && Files.isDirectory(directory)) {
-      check.read(
-          () -> ApiKeys.of(config.settings()), config.source(), "berth.openai.api_keys_file");
-      config.applications().forEach(each -> check.readHeaders(directory, each));
+    if (directory == null || !Files.isDirectory(directory)) {
+      return problems;
     }
-    return check.problems;
-  }
-
-  private void readHeaders(Path directory, ApplicationConfig application) {
-    int deployment = 0;
-    for (Settings each : application.deployments()) {
-      int upstream = 0;
-      for (Settings entry : each.all(DeploymentConfig.UPSTREAMS)) {
-        String key = "deployments[%d].berth.upstreams[%d].headers_file";
-        String file = entry.find(UpstreamOptions.HEADERS_FILE);
-        if (file != null) {
-          read(
-              () -> SecretHeaders.read(directory, file),
-              application.source(),
-              key.formatted(deployment, upstream));
+    String keys = "berth.openai.api_keys_file";
+    read(() -> ApiKeys.of(config.settings()), config.source(), keys, problems);
+    for (ApplicationConfig each : config.applications()) {
+      for (int at = 0; at < each.deployments().size(); at++) {
+        List<Settings> entries = each.deployments().get(at).all(DeploymentConfig.UPSTREAMS);
+        for (int entry = 0; entry < entries.size(); entry++) {
+          String file = entries.get(entry).find(UpstreamOptions.HEADERS_FILE);
+          String key = "deployments[" + at + "].berth.upstreams[" + entry + "].headers_file";
+          if (file != null) {
+            read(() -> SecretHeaders.read(directory, file), each.source(), key, problems);
+          }
         }
-        upstream++;
       }
-      deployment++;
     }
+    return problems;
   }
 
-  private void read(Runnable reader, ProblemLocator source, String key) {
+  private static void read(
+      Runnable reader, ProblemLocator source, String key, List<ConfigProblem> problems) {
     try {
       reader.run();
     } catch (TlsFileException unusable) {

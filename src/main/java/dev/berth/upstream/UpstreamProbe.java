@@ -20,14 +20,13 @@ public final class UpstreamProbe {
   public static Future<Boolean> run(
       ContextInternal loop, Map<String, @Nullable Object> userConfig, RelayEnvironment instance) {
     return loop.executeBlocking(() -> UpstreamSettings.read(userConfig, instance), false)
-        .compose(settings -> run(loop, settings))
+        .compose(
+            settings -> {
+              UpstreamClient client = new UpstreamClient(loop, settings.target(), () -> false);
+              Promise<Boolean> done = loop.promise();
+              settings.probe(client, reason -> done.complete(reason == null));
+              return done.future().eventually(client::close);
+            })
         .otherwise(false);
-  }
-
-  private static Future<Boolean> run(ContextInternal loop, UpstreamSettings settings) {
-    UpstreamClient client = new UpstreamClient(loop, settings.target(), () -> false);
-    Promise<Boolean> done = loop.promise();
-    settings.probe(client, reason -> done.complete(reason == null));
-    return done.future().eventually(client::close);
   }
 }

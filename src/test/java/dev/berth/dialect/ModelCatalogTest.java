@@ -70,8 +70,8 @@ class ModelCatalogTest {
     assertThat(models.deployments()).containsExactly(id("d"), id("e"));
     assertThat(target(models, "gpt-4o"))
         .isEqualTo(new ModelTarget(1, "gpt-4o", "big", ";e=org/big"));
-    assertThat(target(models, "smol").header(10, 14)).isEqualTo("10-14;d=llama-3");
-    assertThat(target(models, "tiny").header(1, 2)).isEqualTo("1-2;d=tiny");
+    assertThat(target(models, "smol").headerParts()).isEqualTo(";d=llama-3");
+    assertThat(target(models, "tiny").headerParts()).isEqualTo(";d=tiny");
     for (String unknown : new String[] {"", "SMOL", "llama-3", "d"}) {
       assertThat(models.find(unknown)).as(unknown).isNull();
     }
