@@ -61,6 +61,7 @@ final class McpExchange extends HttpExchange {
   private @Nullable McpCall kind; // set before the call
   private @Nullable String param; // of the request, that is at fault
   private @Nullable RoutedCall routed; // set once the request was sent or waits
+  private boolean checking; // whether the session is lost, while the request waits
   private @Nullable EventLines passing; // the response, if it is a stream
 
   /**
@@ -161,8 +162,11 @@ final class McpExchange extends HttpExchange {
     }
     try {
       McpCall call = classify(whole.bytes());
+      boolean reserved = ReservationHeader.of(http.headers()) != null;
+      McpRules.checkReservation(call, reserved);
+      record(call);
       pin(call);
-      McpCall sent = pinned != null && isClosed(call) ? new McpCall(CallKind.CLOSED, "") : call;
+      McpCall sent = !reserved && isClosed(call) ? McpCall.CLOSED : call;
       kind = sent;
       http.headers().set(CALL, sent.header());
       if (revision == McpRevision.SESSIONS && sent.kind() == CallKind.REQUEST) {
@@ -173,6 +177,21 @@ final class McpExchange extends HttpExchange {
       return;
     }
     super.call(body, nowNanos);
+  }
+
+  /**
+   * Records the message, and the upstream of its session by its hash, for explanations and logs.
+   */
+  private void record(McpCall call) {
+    String method = message == null ? http.method().name() : McpRules.plainMethod(message);
+    if (access != null && message != null) {
+      access.message(method, call.tool());
+    }
+    if (recorder != null) {
+      String tool = call.tool().isEmpty() ? "" : " " + call.tool();
+      String origin = session == null ? "" : ", session of upstream " + session.upstream();
+      recorder.recordSplit(method + tool + origin);
+    }
   }
 
   private McpCall classify(Buffer body) {
@@ -224,6 +243,11 @@ final class McpExchange extends HttpExchange {
     return call;
   }
 
+  @Override
+  public String limit() {
+    return call().kind() == CallKind.REQUEST ? call().tool() : "";
+  }
+
   private McpCall call() {
     return Objects.requireNonNull(kind);
   }
@@ -243,6 +267,12 @@ final class McpExchange extends HttpExchange {
 
   @Override
   public void onResponse(Response response, String replicaId) {
+    DialectProblem problem = McpErrors.ofReplica(response.headers().get(McpCall.HEADER));
+    if (problem != null && !isOver() && !is(ExchangeState.DETACHED)) {
+      StreamRelay.cancel(response);
+      refuse(problem);
+      return;
+    }
     String type = response.headers().get("content-type");
     boolean plain = response.headers().get("content-encoding") == null;
     if (plain && type != null && type.startsWith("text/event-stream")) {
@@ -267,9 +297,12 @@ final class McpExchange extends HttpExchange {
   @Override
   @Nullable Buffer errorEvent(HttpErrorResponse failure) {
     EventLines passed = passing;
-    return isRequest() && passed != null && passed.atBoundary()
-        ? McpErrors.event(failure, id(), requestId)
-        : null;
+    if (!isRequest() || passed == null || !passed.atBoundary()) {
+      return null;
+    }
+    return passed.sawResponse() // a request has one response
+        ? Buffer.buffer()
+        : McpErrors.event(failure, id(), requestId);
   }
 
   private boolean isRequest() {
@@ -289,6 +322,11 @@ final class McpExchange extends HttpExchange {
     super.sweep(now);
     if (!isOver() && kind != null && kind.isStream() && loop.ingress.draining()) {
       abort(503);
+    }
+    RoutedCall waiting = routed;
+    if (!isOver() && !checking && waiting != null && !waiting.sent() && isClosed(call())) {
+      checking = true;
+      send(McpCall.CLOSED, "", new LossCheck(requestId, now, this));
     }
   }
 
@@ -320,6 +358,14 @@ final class McpExchange extends HttpExchange {
 
   @Override
   public void onFailure(BerthException failure) {
+    if (failure.kind() == BerthException.Kind.REPLICA_UNAVAILABLE && is(ExchangeState.CALLING)) {
+      try {
+        pin(call());
+      } catch (DialectProblem lost) {
+        refuse(lost);
+        return;
+      }
+    }
     boolean runsOn =
         failure.kind() == BerthException.Kind.TIMEOUT
             && !isOver()
@@ -334,33 +380,67 @@ final class McpExchange extends HttpExchange {
 
   /** Sends {@code notifications/cancelled}. The slot is free when the upstream ends the call. */
   private void cancelAtUpstream() {
+    String notification =
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
+            + id()
+            + ",\"reason\":\"the client has left\"}}";
+    send(McpCall.cancel(), notification, new CancelNotice(requestId, loop.now()));
+  }
+
+  /** Sends a message of Berth to the upstream of the session, if there is a session. */
+  private void send(McpCall call, String body, CallObserver observer) {
     DeploymentRouter router = route.router();
     RoutedReplica only = pinned;
     if (router == null || only == null || revision != McpRevision.SESSIONS) {
       return;
     }
     MultiMap headers = MultiMap.caseInsensitiveMultiMap().addAll(http.headers());
-    headers.set(CALL, McpCall.cancel().header());
-    String notification =
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
-            + id()
-            + ",\"reason\":\"the client has left\"}}";
+    headers.set(CALL, call.header());
     Request request =
         Request.of(
             "POST",
             http.path(),
             null,
             new ReceivedHeaders(headers),
-            new Request.Body.Whole(Buffer.buffer(notification)));
-    RoutedCall.start(
-        router, loop.router, request, new CancelNotice(requestId, loop.now()), only, true);
+            new Request.Body.Whole(Buffer.buffer(body)));
+    RoutedCall.start(router, loop.router, request, observer, only, true);
+  }
+
+  /** Ends the wait of a request whose session is lost. */
+  private void onChecked(@Nullable DialectProblem lost) {
+    checking = false;
+    RoutedCall waiting = Objects.requireNonNull(routed);
+    if (lost != null && !isOver() && !waiting.sent()) {
+      refuse(lost);
+      waiting.cancel();
+    }
+  }
+
+  /** Observer of a check of a waiting request's session, while its replica is closed. */
+  private record LossCheck(String requestId, long arrivedNanos, McpExchange exchange)
+      implements CallObserver {
+    @Override
+    public long deadlineNanos() {
+      return arrivedNanos + MAX_MESSAGE_NANOS;
+    }
+
+    @Override
+    public void onResponse(Response response, String replicaId) {
+      StreamRelay.cancel(response);
+      exchange.onChecked(McpErrors.ofReplica(response.headers().get(McpCall.HEADER)));
+    }
+
+    @Override
+    public void onFailure(BerthException failure) {
+      exchange.onChecked(null);
+    }
   }
 
   /** Observer of a notification whose response nothing awaits. */
   private record CancelNotice(String requestId, long arrivedNanos) implements CallObserver {
     @Override
     public long deadlineNanos() {
-      return arrivedNanos + TimeUnit.SECONDS.toNanos(30);
+      return arrivedNanos + MAX_MESSAGE_NANOS;
     }
 
     @Override

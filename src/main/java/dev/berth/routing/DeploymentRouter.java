@@ -425,8 +425,11 @@ public final class DeploymentRouter implements HandleMetricSource {
       placesChanged();
     }
     lookWhetherReached(now);
-    if (!proxying.fallback().isEmpty()) {
-      pumpIfWaiting(); // a fallback may have opened
+    if (proxying.proxies()) {
+      for (RoutedReplica each : replicas.all) {
+        each.limits.relax(queue.isEmpty());
+      }
+      pumpIfWaiting(); // a fallback may have opened, or a limit have room
     }
     endedRate.measure(counters.ended.sum(), queue.isEmpty(), now);
   }
