@@ -194,14 +194,34 @@ class CallLimitTest {
   }
 
   @Test
+  void freedSlotPassesToTheFirstWaiterWithinItsLimit() {
+    RoutingWorld.Replica replica = replica(false, "r");
+    call("/a", "t");
+    call("/x", "");
+    call("/b", "t");
+    replica.notRun(running(replica, "/b"), FULL);
+    call("/y", "");
+    call("/d", "");
+    respond(replica, "/a");
+    assertRuns(replica, "/x", "/y", "/d");
+    assertThat(world.router.handOffs()).isEqualTo(1);
+    respond(replica, "/y");
+    assertRuns(replica, "/x", "/d", "/b");
+    assertThat(world.router.handOffs()).isEqualTo(2);
+    replica.finishAll();
+  }
+
+  @Test
   void cancelledCallsLeaveNoLimitInUse() {
     RoutingWorld.Replica replica = replica(false, "r");
     call("/a", "t");
     call("/b", "t");
     replica.notRun(running(replica, "/b"), FULL);
     call("/c", "t");
-    calls.get(1).cancel();
-    respond(replica, "/a"); // grants a slot to the first, whose cancel comes first
+    replica.respond(running(replica, "/a")); // its reply will grant a slot to the first waiter
+    world.offLoop = true;
+    calls.get(1).cancel(); // after the reply, before the use of the grant
+    world.offLoop = false;
     world.run();
     assertRuns(replica, "/c");
     replica.finishAll();

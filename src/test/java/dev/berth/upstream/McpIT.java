@@ -246,15 +246,22 @@ class McpIT {
 
   @Test
   void waitingRequestOfALostSessionIsNotFoundPromptly() throws Exception {
-    startOne("");
+    rig =
+        UpstreamRig.ofMcp(
+            "",
+            deployment(
+                "tools", "", upstream(one.url(), 1, "stops_on_close: false", "orphan_s: 8")));
+    rig.awaitOpen(1);
     String session = initialize();
     try (OpenStream running = openCall(call("busy", "wait"), "mcp-session-id", session)) {
       running.next("data: ");
       CompletableFuture<HttpResponse<String>> waiting =
           begin(call("late", "echo"), "mcp-session-id", session);
       awaitQueued(1);
-      one.close();
-      HttpResponse<String> lost = waiting.get(15, TimeUnit.SECONDS); // of 60 s
+      one.close(); // the slot of the running call is in use for orphan_s
+      assertThat(post(request("p", "ping", "{}"), "mcp-session-id", session).statusCode())
+          .isEqualTo(404); // closes the replica, since no connect succeeds
+      HttpResponse<String> lost = waiting.get(5, TimeUnit.SECONDS);
       assertRefused(lost, 404, "session_not_found");
       assertThat(new JsonObject(lost.body()).getString("id")).isEqualTo("late");
     }
