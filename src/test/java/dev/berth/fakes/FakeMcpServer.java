@@ -102,9 +102,19 @@ public final class FakeMcpServer implements AutoCloseable {
 
   /** Ends an open call with its response. */
   public void release(String id) {
-    OpenCall call = Objects.requireNonNull(calls.remove(id), id);
-    ongoing.decrementAndGet();
-    vertx.runOnContext(run -> call.response.end(event(id + "-2", result(id))));
+    if (!releaseIfOpen(id)) {
+      throw new IllegalStateException(id + ": not open");
+    }
+  }
+
+  /** Ends a call with its response; false if the call is not open. */
+  public boolean releaseIfOpen(String id) {
+    OpenCall call = calls.remove(id);
+    if (call != null) {
+      ongoing.decrementAndGet();
+      vertx.runOnContext(run -> call.response.end(event(id + "-2", result(id))));
+    }
+    return call != null;
   }
 
   /** Closes the connection of an open call. */

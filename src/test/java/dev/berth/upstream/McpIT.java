@@ -187,9 +187,18 @@ class McpIT {
   void forgedSessionReachesNoServer() throws Exception {
     startTwo();
     String session = initialize();
+    String other;
+    try (OpenStream running = openCall(call("busy", "wait"), "mcp-session-id", session)) {
+      running.next("data: ");
+      other = initialize(); // at the other server
+      (one.isOpen("busy") ? one : two).release("busy");
+    }
+    assertThat(other).doesNotStartWith(session.substring(0, 19));
     int before = one.received.size() + two.received.size();
     for (String forged :
         new String[] {
+          session.substring(0, 19) + other.substring(19),
+          session.substring(0, 41) + other.substring(41),
           "one-1",
           "b1-" + "A".repeat(38) + "-one-1",
           session + "1",
