@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +48,7 @@ final class McpExchange extends HttpExchange {
 
   private static final CharSequence CALL = HttpHeaders.createOptimized(McpCall.HEADER);
   private static final long MAX_MESSAGE_NANOS = TimeUnit.SECONDS.toNanos(30);
+  private static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final String SESSION = "mcp-session-id";
   private static final String VERSION = "mcp-protocol-version";
   private static final String LAST_EVENT = "last-event-id";
@@ -61,7 +63,7 @@ final class McpExchange extends HttpExchange {
   private @Nullable McpCall kind; // set before the call
   private @Nullable String param; // of the request, that is at fault
   private @Nullable RoutedCall routed; // set once the request was sent or waits
-  private boolean checking; // whether the session is lost, while the request waits
+  private long checkAtNanos = startedNanos; // next check of the session of a waiting request
   private @Nullable EventLines passing; // the response, if it is a stream
 
   /**
@@ -316,7 +318,10 @@ final class McpExchange extends HttpExchange {
 
   // --- ending ---
 
-  /** Ends a stream of a draining instance, since its client can open another elsewhere. */
+  /**
+   * Ends a stream of a draining instance, since its client can open another elsewhere. Checks the
+   * session of a waiting request whose replica is closed.
+   */
   @Override
   void sweep(long now) {
     super.sweep(now);
@@ -324,9 +329,13 @@ final class McpExchange extends HttpExchange {
       abort(503);
     }
     RoutedCall waiting = routed;
-    if (!isOver() && !checking && waiting != null && !waiting.sent() && isClosed(call())) {
-      checking = true;
-      send(McpCall.CLOSED, "", new LossCheck(requestId, now, this));
+    if (!isOver()
+        && waiting != null
+        && !waiting.sent()
+        && isClosed(call())
+        && now - checkAtNanos >= 0) {
+      checkAtNanos = now + CHECK_NANOS;
+      send(McpCall.CLOSED, "", this::endIfLost);
     }
   }
 
@@ -384,11 +393,11 @@ final class McpExchange extends HttpExchange {
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
             + id()
             + ",\"reason\":\"the client has left\"}}";
-    send(McpCall.cancel(), notification, new CancelNotice(requestId, loop.now()));
+    send(McpCall.cancel(), notification, ignored -> {});
   }
 
   /** Sends a message of Berth to the upstream of the session, if there is a session. */
-  private void send(McpCall call, String body, CallObserver observer) {
+  private void send(McpCall call, String body, Consumer<@Nullable DialectProblem> result) {
     DeploymentRouter router = route.router();
     RoutedReplica only = pinned;
     if (router == null || only == null || revision != McpRevision.SESSIONS) {
@@ -403,21 +412,26 @@ final class McpExchange extends HttpExchange {
             null,
             new ReceivedHeaders(headers),
             new Request.Body.Whole(Buffer.buffer(body)));
+    OwnMessage observer = new OwnMessage(requestId, loop.now(), result);
     RoutedCall.start(router, loop.router, request, observer, only, true);
   }
 
   /** Ends the wait of a request whose session is lost. */
-  private void onChecked(@Nullable DialectProblem lost) {
-    checking = false;
+  private void endIfLost(@Nullable DialectProblem problem) {
     RoutedCall waiting = Objects.requireNonNull(routed);
-    if (lost != null && !isOver() && !waiting.sent()) {
-      refuse(lost);
+    if (problem != null && !isOver() && !waiting.sent()) {
+      refuse(problem);
       waiting.cancel();
     }
   }
 
-  /** Observer of a check of a waiting request's session, while its replica is closed. */
-  private record LossCheck(String requestId, long arrivedNanos, McpExchange exchange)
+  /**
+   * Observer of a message of Berth.
+   *
+   * @param result receives the problem that the replica has found, or null for a response
+   */
+  private record OwnMessage(
+      String requestId, long arrivedNanos, Consumer<@Nullable DialectProblem> result)
       implements CallObserver {
     @Override
     public long deadlineNanos() {
@@ -427,25 +441,7 @@ final class McpExchange extends HttpExchange {
     @Override
     public void onResponse(Response response, String replicaId) {
       StreamRelay.cancel(response);
-      exchange.onChecked(McpErrors.ofReplica(response.headers().get(McpCall.HEADER)));
-    }
-
-    @Override
-    public void onFailure(BerthException failure) {
-      exchange.onChecked(null);
-    }
-  }
-
-  /** Observer of a notification whose response nothing awaits. */
-  private record CancelNotice(String requestId, long arrivedNanos) implements CallObserver {
-    @Override
-    public long deadlineNanos() {
-      return arrivedNanos + MAX_MESSAGE_NANOS;
-    }
-
-    @Override
-    public void onResponse(Response response, String replicaId) {
-      StreamRelay.cancel(response);
+      result.accept(McpErrors.ofReplica(response.headers().get(McpCall.HEADER)));
     }
 
     @Override

@@ -491,7 +491,7 @@ public final class RoutedCall extends SlotRequest {
       recorder.recordNoAnswer(RequestStepKind.REFUSED, refuser, detail);
     }
     boolean mayRepeat = selection == null && !(accepted && bodyFollows());
-    if (why != null && why.mayWait() && mayRepeat && !slotless) {
+    if (why != null && why.mayWait() && mayRepeat && !limit().isEmpty()) {
       limitedBy = refuser;
       refuser.limits.onRefused(limit(), why.text());
       leave(refused.load(), attempts, true);

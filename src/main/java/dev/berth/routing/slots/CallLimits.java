@@ -19,8 +19,7 @@ public final class CallLimits {
   }
 
   boolean hasRoom(String name) {
-    KnownLimit limit = get(name);
-    return limit == null || limit.free.get() > 0;
+    return full(name) == null;
   }
 
   boolean tryTake(String name) {
@@ -48,7 +47,7 @@ public final class CallLimits {
   }
 
   /** Forgets all limits, or permits one call of each. */
-  public void relax(boolean forget) {
+  void relax(boolean forget) {
     if (forget) {
       known.clear();
     } else {
