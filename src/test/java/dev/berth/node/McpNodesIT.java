@@ -201,7 +201,9 @@ class McpNodesIT {
     for (TestNode node : nodes) {
       TestNode.until(
           () ->
-              node.admin("GET", "/api/v1/ledger", "").body().contains("\"max_ongoing_requests\":3"),
+              node.admin("GET", "/api/v1/ledger", "")
+                  .body()
+                  .contains("\"max_ongoing_requests\" : 6"), // together
           () -> node.admin("GET", "/api/v1/ledger", "").body());
     }
     String session = sessionAt("one");
