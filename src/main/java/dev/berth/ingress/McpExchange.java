@@ -4,7 +4,6 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.dialect.DialectProblem;
-import dev.berth.dialect.FieldLines;
 import dev.berth.dialect.ModelAdmission;
 import dev.berth.dialect.mcp.McpCall;
 import dev.berth.dialect.mcp.McpCall.CallKind;
@@ -16,6 +15,7 @@ import dev.berth.dialect.mcp.McpRouteRules;
 import dev.berth.dialect.mcp.McpRules;
 import dev.berth.dialect.mcp.McpScanner;
 import dev.berth.dialect.mcp.SessionIds.SessionId;
+import dev.berth.dialect.mcp.ResponseEvents;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.routing.CallObserver;
@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +48,7 @@ final class McpExchange extends HttpExchange {
 
   private static final CharSequence CALL = HttpHeaders.createOptimized(McpCall.HEADER);
   private static final long MAX_MESSAGE_NANOS = TimeUnit.SECONDS.toNanos(30);
+  private static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final String SESSION = "mcp-session-id";
   private static final String VERSION = "mcp-protocol-version";
   private static final String LAST_EVENT = "last-event-id";
@@ -61,7 +63,8 @@ final class McpExchange extends HttpExchange {
   private @Nullable McpCall kind; // set before the call
   private @Nullable String param; // of the request, that is at fault
   private @Nullable RoutedCall routed; // set once the request was sent or waits
-  private @Nullable FieldLines passing; // the response, if it is a stream
+  private long checkAtNanos = startedNanos; // next check of the session of a waiting request
+  private @Nullable ResponseEvents passing; // the response, if it is a stream
 
   /**
    * @param path below the prefix of the route
@@ -161,8 +164,11 @@ final class McpExchange extends HttpExchange {
     }
     try {
       McpCall call = classify(whole.bytes());
+      boolean reserved = ReservationHeader.of(http.headers()) != null;
+      McpRules.checkReservation(call, reserved);
+      record(call);
       pin(call);
-      McpCall sent = pinned != null && isClosed(call) ? new McpCall(CallKind.CLOSED, "") : call;
+      McpCall sent = !reserved && isClosed(call) ? McpCall.CLOSED : call;
       kind = sent;
       http.headers().set(CALL, sent.header());
       if (revision == McpRevision.SESSIONS && sent.kind() == CallKind.REQUEST) {
@@ -173,6 +179,21 @@ final class McpExchange extends HttpExchange {
       return;
     }
     super.call(body, nowNanos);
+  }
+
+  /**
+   * Records the message, and the upstream of its session by its hash, for explanations and logs.
+   */
+  private void record(McpCall call) {
+    String method = message == null ? http.method().name() : McpRules.plainMethod(message);
+    if (access != null && message != null) {
+      access.message(method, call.tool());
+    }
+    if (recorder != null) {
+      String tool = call.tool().isEmpty() ? "" : " " + call.tool();
+      String origin = session == null ? "" : ", session of upstream " + session.upstream();
+      recorder.recordSplit(method + tool + origin);
+    }
   }
 
   private McpCall classify(Buffer body) {
@@ -224,6 +245,11 @@ final class McpExchange extends HttpExchange {
     return call;
   }
 
+  @Override
+  public String limit() {
+    return call().kind() == CallKind.REQUEST ? call().tool() : "";
+  }
+
   private McpCall call() {
     return Objects.requireNonNull(kind);
   }
@@ -243,10 +269,16 @@ final class McpExchange extends HttpExchange {
 
   @Override
   public void onResponse(Response response, String replicaId) {
+    DialectProblem problem = McpErrors.ofReplica(response.headers().get(McpCall.HEADER));
+    if (problem != null && !isOver() && !is(ExchangeState.DETACHED)) {
+      StreamRelay.cancel(response);
+      refuse(problem);
+      return;
+    }
     String type = response.headers().get("content-type");
     boolean plain = response.headers().get("content-encoding") == null;
     if (plain && type != null && type.startsWith("text/event-stream")) {
-      passing = new FieldLines("id:");
+      passing = new ResponseEvents();
     }
     super.onResponse(response, replicaId);
   }
@@ -266,10 +298,13 @@ final class McpExchange extends HttpExchange {
 
   @Override
   @Nullable Buffer errorEvent(HttpErrorResponse failure) {
-    FieldLines passed = passing;
-    return isRequest() && passed != null && passed.atBoundary()
-        ? McpErrors.event(failure, id(), requestId)
-        : null;
+    ResponseEvents passed = passing;
+    if (!isRequest() || passed == null || !passed.atBoundary()) {
+      return null;
+    }
+    return passed.sawResponse() // a request has one response
+        ? Buffer.buffer()
+        : McpErrors.event(failure, id(), requestId);
   }
 
   private boolean isRequest() {
@@ -283,12 +318,24 @@ final class McpExchange extends HttpExchange {
 
   // --- ending ---
 
-  /** Ends a stream of a draining instance, since its client can open another elsewhere. */
+  /**
+   * Ends a stream of a draining instance, since its client can open another elsewhere. Checks the
+   * session of a waiting request whose replica is closed.
+   */
   @Override
   void sweep(long now) {
     super.sweep(now);
     if (!isOver() && kind != null && kind.isStream() && loop.ingress.draining()) {
       abort(503);
+    }
+    RoutedCall waiting = routed;
+    if (!isOver()
+        && waiting != null
+        && !waiting.sent()
+        && isClosed(call())
+        && now - checkAtNanos >= 0) {
+      checkAtNanos = now + CHECK_NANOS;
+      send(McpCall.CLOSED, "", this::endIfLost);
     }
   }
 
@@ -302,12 +349,12 @@ final class McpExchange extends HttpExchange {
       http.headers().remove(DISCONNECT_DISABLED);
     }
     super.clientGone();
-    FieldLines passed = passing;
+    ResponseEvents passed = passing;
     if (is(ExchangeState.DETACHED)
         && pinned != null
         && isRequest()
         && passed != null
-        && passed.sawField()) {
+        && passed.sawIds()) {
       loop.after(
           Math.max(1, TimeUnit.NANOSECONDS.toMillis(rules.resumeNanos())),
           () -> {
@@ -320,6 +367,14 @@ final class McpExchange extends HttpExchange {
 
   @Override
   public void onFailure(BerthException failure) {
+    if (failure.kind() == BerthException.Kind.REPLICA_UNAVAILABLE && is(ExchangeState.CALLING)) {
+      try {
+        pin(call());
+      } catch (DialectProblem lost) {
+        refuse(lost);
+        return;
+      }
+    }
     boolean runsOn =
         failure.kind() == BerthException.Kind.TIMEOUT
             && !isOver()
@@ -334,38 +389,59 @@ final class McpExchange extends HttpExchange {
 
   /** Sends {@code notifications/cancelled}. The slot is free when the upstream ends the call. */
   private void cancelAtUpstream() {
+    String notification =
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
+            + id()
+            + ",\"reason\":\"the client has left\"}}";
+    send(McpCall.cancel(), notification, ignored -> {});
+  }
+
+  /** Sends a message of Berth to the upstream of the session, if there is a session. */
+  private void send(McpCall call, String body, Consumer<@Nullable DialectProblem> result) {
     DeploymentRouter router = route.router();
     RoutedReplica only = pinned;
     if (router == null || only == null || revision != McpRevision.SESSIONS) {
       return;
     }
     MultiMap headers = MultiMap.caseInsensitiveMultiMap().addAll(http.headers());
-    headers.set(CALL, McpCall.cancel().header());
-    String notification =
-        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":"
-            + id()
-            + ",\"reason\":\"the client has left\"}}";
+    headers.set(CALL, call.header());
     Request request =
         Request.of(
             "POST",
             http.path(),
             null,
             new ReceivedHeaders(headers),
-            new Request.Body.Whole(Buffer.buffer(notification)));
-    RoutedCall.start(
-        router, loop.router, request, new CancelNotice(requestId, loop.now()), only, true);
+            new Request.Body.Whole(Buffer.buffer(body)));
+    OwnMessage observer = new OwnMessage(requestId, loop.now(), result);
+    RoutedCall.start(router, loop.router, request, observer, only, true);
   }
 
-  /** Observer of a notification whose response nothing awaits. */
-  private record CancelNotice(String requestId, long arrivedNanos) implements CallObserver {
+  /** Ends the wait of a request whose session is lost. */
+  private void endIfLost(@Nullable DialectProblem problem) {
+    RoutedCall waiting = Objects.requireNonNull(routed);
+    if (problem != null && !isOver() && !waiting.sent()) {
+      refuse(problem);
+      waiting.cancel();
+    }
+  }
+
+  /**
+   * Observer of a message of Berth.
+   *
+   * @param result receives the problem that the replica has found, or null for a response
+   */
+  private record OwnMessage(
+      String requestId, long arrivedNanos, Consumer<@Nullable DialectProblem> result)
+      implements CallObserver {
     @Override
     public long deadlineNanos() {
-      return arrivedNanos + TimeUnit.SECONDS.toNanos(30);
+      return arrivedNanos + MAX_MESSAGE_NANOS;
     }
 
     @Override
     public void onResponse(Response response, String replicaId) {
       StreamRelay.cancel(response);
+      result.accept(McpErrors.ofReplica(response.headers().get(McpCall.HEADER)));
     }
 
     @Override

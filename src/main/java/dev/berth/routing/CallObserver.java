@@ -40,6 +40,14 @@ public interface CallObserver {
     return KeyHash.of(sessionId());
   }
 
+  /**
+   * Returns the name of the limit of its replica that the call counts for, such as a tool; empty
+   * for none. Read on any thread.
+   */
+  default String limit() {
+    return "";
+  }
+
   /** Returns the arrival time of the request, on the loop's clock. */
   long arrivedNanos();
 

@@ -413,10 +413,8 @@ public final class DeploymentRouter implements HandleMetricSource {
   /** Returns the seconds that the present queue needs at the recent completion rate. */
   private int retryAfter() {
     double rate = endedRate.perSecond();
-    if (rate <= 0) {
-      return 1;
-    }
-    return (int) Math.max(1, Math.min(MAX_RETRY_AFTER_SECONDS, Math.ceil(queue.size() / rate)));
+    double seconds = rate <= 0 ? 1 : Math.ceil(queue.size() / rate);
+    return (int) Math.max(1, Math.min(MAX_RETRY_AFTER_SECONDS, seconds));
   }
 
   /** Updates the rate and reachability. Called about twice a second by one loop. */
@@ -425,8 +423,9 @@ public final class DeploymentRouter implements HandleMetricSource {
       placesChanged();
     }
     lookWhetherReached(now);
-    if (!proxying.fallback().isEmpty()) {
-      pumpIfWaiting(); // a fallback may have opened
+    if (proxying.proxies()) {
+      replicas.relaxLimits(queue.isEmpty());
+      pumpIfWaiting(); // a fallback may have opened, or a limit have room
     }
     endedRate.measure(counters.ended.sum(), queue.isEmpty(), now);
   }

@@ -45,6 +45,9 @@ public final class RoutedCall extends SlotRequest {
   /** Interval of a waiting call's further looks for an open fallback. */
   private static final long LATE_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
+  /** Time after a refusal for a limit until a waiting call tries the replica again. */
+  private static final long LIMIT_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
   /** Factor on the recall interval of a call that is known to run. */
   private static final int ACCEPTED_RECALLS = 10;
 
@@ -54,6 +57,7 @@ public final class RoutedCall extends SlotRequest {
   private long waitedNanos = UNKNOWN; // from arrival to start; else UNKNOWN
   private final @Nullable HeldSlot selection; // set for a dispatch
   private @Nullable RoutedReplica only; // no other replica is accepted
+  private @Nullable RoutedReplica limitedBy; // refused the call for its limit; until a retry
   private boolean slotless; // sent to that replica without a slot
   private Admission admission = Admission.AcquiredSlot.HELD;
   private boolean counted; // counted as sent; one count as ended or turned away follows
@@ -487,7 +491,13 @@ public final class RoutedCall extends SlotRequest {
       recorder.recordNoAnswer(RequestStepKind.REFUSED, refuser, detail);
     }
     boolean mayRepeat = selection == null && !(accepted && bodyFollows());
-    int retryAfter = why == null ? -1 : why.retryAfterSeconds();
+    if (why != null && why.mayWait() && mayRepeat && !limit().isEmpty()) {
+      limitedBy = refuser;
+      refuser.limits.onRefused(limit(), why.text());
+      leave(refused.load(), attempts, true);
+      return;
+    }
+    int retryAfter = why == null ? -1 : Math.max(-1, why.retryAfterSeconds());
     leave(refused.load(), PastAttempts.without(refuser, retryAfter, null, attempts), mayRepeat);
   }
 
@@ -520,7 +530,7 @@ public final class RoutedCall extends SlotRequest {
     leave(failed.load(), PastAttempts.without(by, -1, failed.failure(), attempts), true);
   }
 
-  private void leave(long load, PastAttempts next, boolean mayRepeat) {
+  private void leave(long load, @Nullable PastAttempts next, boolean mayRepeat) {
     settle(load);
     turnedAway();
     accepted = false;
@@ -581,12 +591,23 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   long lateNanos() {
+    if (limitedBy != null) {
+      return loop.now() + LIMIT_RETRY_NANOS;
+    }
     long after = router.proxying.fallbackAfterNanos();
     return after < 0 || staysHere() ? NO_DEADLINE : sinceNanos() + after;
   }
 
   @Override
   void onLate(long now) {
+    RoutedReplica limited = limitedBy;
+    if (limited != null) {
+      limitedBy = null;
+      limited.limits.permitOne(limit());
+      awaitUntil(lateNanos());
+      router.queue.pump();
+      return;
+    }
     DeploymentRouter next = lateNanos() == NO_DEADLINE ? null : nextDeployment();
     if (next == null || !hasPlace(next)) {
       awaitUntil(now + LATE_RETRY_NANOS);
@@ -877,7 +898,28 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   public boolean picky() {
-    return only != null || attempts != null && attempts.place() instanceof RoutedReplica;
+    return only != null
+        || !limit().isEmpty()
+        || attempts != null && attempts.place() instanceof RoutedReplica;
+  }
+
+  @Override
+  public String limit() {
+    return selection == null ? owner.limit() : "";
+  }
+
+  @Override
+  String awaited() {
+    String words = null;
+    for (RoutedReplica each : router.replicas.all) {
+      if (accepts(each)) {
+        words = each.limits.full(limit());
+        if (words == null) {
+          return super.awaited();
+        }
+      }
+    }
+    return words == null ? super.awaited() : words;
   }
 
   @Override

@@ -390,7 +390,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
       throw new IllegalStateException("grant: none (expected: one for each task)");
     }
     if (done || isPastDeadline()) {
-      given.giveBack();
+      given.giveBack(this);
       router.pumpIfWaiting();
       if (!done) { // else cancelled or timed out before this task ran
         end(timeout(), false);
@@ -499,6 +499,8 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
         from.giveBack();
       }
       from.recordLoadReport(load);
+    }
+    if (from != null && (from.limits.giveBack(limit()) | !from.here())) {
       router.pumpIfWaiting();
     }
   }
@@ -585,12 +587,16 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     if (callOver) {
       end(timeout(), true);
     } else if (waiter != null) {
-      boolean closed = !router.replicas.anyFor(null, true); // upstreams that do not answer
-      String waited = "queue_timeout_s reached while waiting for ";
-      end(router.backPressure(waited + (closed ? "an open replica" : "a slot")), false);
+      end(router.backPressure("queue_timeout_s reached while waiting for " + awaited()), false);
     } else if (replica != null) {
       unanswered(replica);
     }
+  }
+
+  /** Returns the thing that the request waits for, in words. */
+  String awaited() {
+    boolean closed = !router.replicas.anyFor(null, true); // upstreams that do not answer
+    return closed ? "an open replica" : "a slot";
   }
 
   /** Returns the earlier of two deadlines. Either may be {@link #NO_DEADLINE}. */

@@ -9,14 +9,15 @@ import dev.berth.dialect.DialectProblem;
 import dev.berth.dialect.mcp.McpCall;
 import dev.berth.dialect.mcp.McpCall.CallKind;
 import dev.berth.dialect.mcp.McpErrors;
-import dev.berth.dialect.mcp.McpMessage;
 import dev.berth.dialect.mcp.McpRevision;
 import dev.berth.dialect.mcp.SessionIds;
 import dev.berth.dialect.mcp.SessionIds.SessionId;
+import dev.berth.protocol.NotRunReason;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.UpstreamContext;
 import dev.berth.protocol.port.UpstreamNotRun;
 import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -82,9 +83,9 @@ final class McpUpstream {
     if (call != null && call.isCancel() && session != null && resumed.containsKey(session.id())) {
       return Future.succeededFuture(Response.text("").withStatus(202)); // the call has a reader
     }
-    String refusal = call == null ? null : acquire(call, session);
+    UpstreamNotRun refusal = call == null ? null : acquire(call, session);
     if (refusal != null) {
-      return Future.failedFuture(new UpstreamNotRun(refusal, RETRY_AFTER_MS));
+      return Future.failedFuture(refusal);
     }
     Request sent =
         session == null ? request : request.withHeaders(replaced(request.headers(), session.id()));
@@ -107,16 +108,17 @@ final class McpUpstream {
   }
 
   /** Counts a call. Returns why it may not run now; null if it may. */
-  private @Nullable String acquire(McpCall call, @Nullable SessionId session) {
+  private @Nullable UpstreamNotRun acquire(McpCall call, @Nullable SessionId session) {
     if (call.kind() == CallKind.CLOSED) {
-      return "closed";
+      return new UpstreamNotRun("closed", RETRY_AFTER_MS);
     }
     if (call.isStream() && streams >= maxStreams) {
-      return "max_streams: " + maxStreams;
+      return new UpstreamNotRun("max_streams: " + maxStreams, RETRY_AFTER_MS);
     }
     Integer limit = limits.get(call.tool());
     if (limit != null && ongoing.getOrDefault(call.tool(), 0) >= limit) {
-      return "tool " + call.tool() + ": " + limit + " calls";
+      String words = "tool " + call.tool() + ": " + limit + " calls at each upstream";
+      return new UpstreamNotRun(words, NotRunReason.MAY_WAIT);
     }
     if (call.kind() == CallKind.LISTEN && session != null) {
       listening.add(session.id());
@@ -166,11 +168,11 @@ final class McpUpstream {
   }
 
   private static Future<Response> respond(DialectProblem problem) {
-    HttpErrorResponse failure = problem.response();
+    HttpErrorResponse failure = problem.response(); // the ingress writes its body
     return Future.succeededFuture(
         Response.of(
             failure.status(),
-            "application/json",
-            McpErrors.body(failure, McpMessage.NO_ID, null, "")));
+            Headers.of(McpCall.HEADER, failure.code()),
+            new Response.Body.Whole(Buffer.buffer())));
   }
 }

@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@code elicit} gets a stream with a request of the server, and its response when the client
  *       has answered that
  *   <li>{@code plain} is as {@code wait}, without ids of events
+ *   <li>{@code final} gets a stream whose one event is the response, and which does not end
  * </ul>
  *
  * <p>Thread-safe.
@@ -101,9 +102,25 @@ public final class FakeMcpServer implements AutoCloseable {
 
   /** Ends an open call with its response. */
   public void release(String id) {
-    OpenCall call = Objects.requireNonNull(calls.remove(id), id);
-    ongoing.decrementAndGet();
-    vertx.runOnContext(run -> call.response.end(event(id + "-2", result(id))));
+    if (!releaseIfOpen(id)) {
+      throw new IllegalStateException(id + ": not open");
+    }
+  }
+
+  /** Ends a call with its response; false if the call is not open. */
+  public boolean releaseIfOpen(String id) {
+    OpenCall call = calls.remove(id);
+    if (call != null) {
+      ongoing.decrementAndGet();
+      vertx.runOnContext(run -> call.response.end(event(id + "-2", result(id))));
+    }
+    return call != null;
+  }
+
+  /** Closes the connection of an open call. */
+  public void breakOff(String id) {
+    OpenCall call = Objects.requireNonNull(calls.get(id), id);
+    vertx.runOnContext(run -> call.response.reset());
   }
 
   /** Returns whether a call is open. */
@@ -165,7 +182,8 @@ public final class FakeMcpServer implements AutoCloseable {
       sessions.add(own);
       response.putHeader(SESSION, own);
     }
-    if (!List.of("wait", "plain", "elicit").contains(tool) && !method.endsWith("/listen")) {
+    if (!List.of("wait", "plain", "elicit", "final").contains(tool)
+        && !method.endsWith("/listen")) {
       response.putHeader("content-type", "application/json").end(result(id.toString()));
       return;
     }
@@ -181,9 +199,11 @@ public final class FakeMcpServer implements AutoCloseable {
         });
     startStream(response);
     String first =
-        tool.equals("elicit")
-            ? "{\"jsonrpc\":\"2.0\",\"id\":\"answer\",\"method\":\"elicitation/create\"}"
-            : "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}";
+        tool.equals("final")
+            ? result(key)
+            : tool.equals("elicit")
+                ? "{\"jsonrpc\":\"2.0\",\"id\":\"answer\",\"method\":\"elicitation/create\"}"
+                : "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}";
     response.write(tool.equals("plain") ? "data: " + first + "\n\n" : event(key + "-1", first));
   }
 

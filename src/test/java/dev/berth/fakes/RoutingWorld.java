@@ -601,7 +601,10 @@ public final class RoutingWorld implements ReplicaDirectory {
     }
 
     public void notRun(@Nullable NotRunReason reason) {
-      BusMessage.CallRequest call = running.get(0);
+      notRun(running.get(0), reason);
+    }
+
+    public void notRun(BusMessage.CallRequest call, @Nullable NotRunReason reason) {
       complete(call);
       answer(
           call.source(),

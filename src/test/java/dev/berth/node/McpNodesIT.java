@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -188,5 +189,49 @@ class McpNodesIT {
             () -> one.streams() + two.streams() == 0, () -> "streams of " + name + " are open");
       }
     }
+  }
+
+  @Test
+  void limitOfAToolHoldsForTheCallsOfBothNodesWhichWait() {
+    String limited =
+        APP.formatted(one.url(), two.url())
+            .replace("max_streams: 1", "tools: {wait: {max_ongoing_requests: 1}}")
+            .replace("', max_ongoing_requests: 1}", "', max_ongoing_requests: 3}");
+    nodes.get(0).admin("PUT", "/api/serve/applications/", limited);
+    for (TestNode node : nodes) {
+      TestNode.until(
+          () ->
+              node.admin("GET", "/api/v1/ledger", "")
+                  .body()
+                  .contains("\"max_ongoing_requests\" : 6"), // together
+          () -> node.admin("GET", "/api/v1/ledger", "").body());
+    }
+    String session = sessionAt("one");
+    List<CompletableFuture<HttpResponse<String>>> calls = new ArrayList<>();
+    for (int i = 0; i < 6; i++) {
+      calls.add(
+          client.sendAsync(
+              to(nodes.get(i % 2), "mcp-session-id", session)
+                  .POST(BodyPublishers.ofString(call("w" + i, "wait")))
+                  .build(),
+              BodyHandlers.ofString()));
+    }
+    TestNode.until(() -> one.ongoing() == 1, () -> "a call runs");
+    for (TestNode node : nodes) {
+      assertThat(post(node, call("e", "echo"), "mcp-session-id", session).statusCode())
+          .isEqualTo(200);
+    }
+    TestNode.until(
+        () -> {
+          for (int i = 0; i < 6; i++) {
+            one.releaseIfOpen("w" + i);
+          }
+          return calls.stream().allMatch(CompletableFuture::isDone);
+        },
+        () -> calls.toString());
+    for (CompletableFuture<HttpResponse<String>> each : calls) {
+      assertThat(each.join().statusCode()).as(each.join().body()).isEqualTo(200);
+    }
+    assertThat(one.highest()).isEqualTo(1);
   }
 }

@@ -19,6 +19,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -186,9 +187,18 @@ class McpIT {
   void forgedSessionReachesNoServer() throws Exception {
     startTwo();
     String session = initialize();
+    String other;
+    try (OpenStream running = openCall(call("busy", "wait"), "mcp-session-id", session)) {
+      running.next("data: ");
+      other = initialize(); // at the other server
+      (one.isOpen("busy") ? one : two).release("busy");
+    }
+    assertThat(other).doesNotStartWith(session.substring(0, 19));
     int before = one.received.size() + two.received.size();
     for (String forged :
         new String[] {
+          session.substring(0, 19) + other.substring(19),
+          session.substring(0, 41) + other.substring(41),
           "one-1",
           "b1-" + "A".repeat(38) + "-one-1",
           session + "1",
@@ -244,6 +254,48 @@ class McpIT {
   }
 
   @Test
+  void waitingRequestOfALostSessionIsNotFoundPromptly() throws Exception {
+    rig =
+        UpstreamRig.ofMcp(
+            "",
+            deployment(
+                "tools", "", upstream(one.url(), 1, "stops_on_close: false", "orphan_s: 8")));
+    rig.awaitOpen(1);
+    String session = initialize();
+    try (OpenStream running = openCall(call("busy", "wait"), "mcp-session-id", session)) {
+      running.next("data: ");
+      CompletableFuture<HttpResponse<String>> waiting =
+          begin(call("late", "echo"), "mcp-session-id", session);
+      awaitQueued(1);
+      one.close(); // the slot of the running call is in use for orphan_s
+      assertThat(post(request("p", "ping", "{}"), "mcp-session-id", session).statusCode())
+          .isEqualTo(404); // closes the replica, since no connect succeeds
+      HttpResponse<String> lost = waiting.get(5, TimeUnit.SECONDS);
+      assertRefused(lost, 404, "session_not_found");
+      assertThat(new JsonObject(lost.body()).getString("id")).isEqualTo("late");
+    }
+  }
+
+  @Test
+  void waitingRequestOfARemovedServerIsNotFound() throws Exception {
+    startTwo();
+    String session = initialize();
+    String name = server(post(call("1", "echo"), "mcp-session-id", session));
+    FakeMcpServer own = name.equals("one") ? one : two;
+    FakeMcpServer other = own == one ? two : one;
+    try (OpenStream running = openCall(call("busy", "wait"), "mcp-session-id", session)) {
+      running.next("data: ");
+      CompletableFuture<HttpResponse<String>> waiting =
+          begin(call("late", "echo"), "mcp-session-id", session);
+      awaitQueued(1);
+      rig.declareMcp(deployment("tools", "", upstream(other.url(), 1)));
+      assertRefused(waiting.get(15, TimeUnit.SECONDS), 404, "session_not_found");
+      own.release("busy");
+      assertThat(running.next("data: ")).contains("\"result\"");
+    }
+  }
+
+  @Test
   void endOfASessionTakesNoSlot() throws Exception {
     startOne("");
     String session = initialize();
@@ -291,27 +343,67 @@ class McpIT {
     }
   }
 
-  @Test
-  void callBeyondTheLimitOfItsToolIsRefused() throws Exception {
+  private void startLimited(String more) throws Exception {
     rig =
         UpstreamRig.ofMcp(
             "",
             deployment(
                 "tools",
-                "mcp: {tools: {wait: {max_ongoing_requests: 1}}}",
+                "mcp: {tools: {wait: {max_ongoing_requests: 1}}}" + more,
                 upstream(one.url(), 3)));
     rig.awaitOpen(3);
+  }
+
+  private CompletableFuture<HttpResponse<String>> begin(String body, String... headers) {
+    return client.sendAsync(
+        to(headers).POST(BodyPublishers.ofString(body)).build(), BodyHandlers.ofString());
+  }
+
+  private void awaitQueued(int requests) {
+    until(
+        () -> metric("serve_deployment_queued_queries") == requests, "queued requests " + requests);
+  }
+
+  @Test
+  void callBeyondTheLimitOfItsToolWaitsAndBlocksNoOther() throws Exception {
+    startLimited("");
+    String session = initialize();
+    try (OpenStream running = openCall(call("a", "wait"))) {
+      running.next("data: ");
+      CompletableFuture<HttpResponse<String>> second = begin(call("b", "wait"));
+      awaitQueued(1);
+      CompletableFuture<HttpResponse<String>> third =
+          begin(call("c", "wait"), "mcp-session-id", session);
+      awaitQueued(2);
+      assertThat(server(post(call("d", "echo")))).isEqualTo("one");
+      assertThat(server(post(call("e", "echo"), "mcp-session-id", session))).isEqualTo("one");
+      one.release("a");
+      assertThat(running.next("data: ")).contains("\"result\"");
+      until(() -> one.isOpen("b"), "second call sent");
+      one.release("b");
+      assertThat(second.get(20, TimeUnit.SECONDS).body()).contains("\"result\"");
+      until(() -> one.isOpen("c"), "third call sent");
+      one.release("c");
+      assertThat(third.get(20, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+    }
+    assertThat(one.highest()).isEqualTo(1);
+  }
+
+  @Test
+  void queueTimeOfACallEndsWithTheLimitInWords() throws Exception {
+    startLimited(", queue_timeout_s: 0.5");
     try (OpenStream running = openCall(call("a", "wait"))) {
       running.next("data: ");
       HttpResponse<String> refused = post(call("b", "wait"));
       assertRefused(refused, 503, "back_pressure");
-      assertThat(refused.headers().firstValue("retry-after")).contains("1");
-      assertThat(new JsonObject(refused.body()).getString("id")).isEqualTo("b");
-      assertThat(server(post(call("c", "echo")))).isEqualTo("one");
+      assertThat(refused.headers().firstValue("retry-after")).isPresent();
+      JsonObject body = new JsonObject(refused.body());
+      assertThat(body.getString("id")).isEqualTo("b");
+      assertThat(body.getJsonObject("error").getString("message"))
+          .contains("queue_timeout_s", "tool wait: 1 calls at each upstream");
       one.release("a");
       assertThat(running.next("data: ")).contains("\"result\"");
     }
-    rig.awaitSum("running", 0);
     try (OpenStream next = openCall(call("d", "wait"))) {
       next.next("data: ");
       one.release("d");
@@ -361,7 +453,10 @@ class McpIT {
       assertThat(a.next(": ")).isEqualTo("open");
       assertThat(b.next(": ")).isEqualTo("open");
       assertThat(rig.sum("running")).isZero();
-      assertRefused(send(to("mcp-session-id", first).GET()), 409, "stream_open");
+      HttpResponse<String> beside = send(to("mcp-session-id", first).GET());
+      assertRefused(beside, 409, "stream_open");
+      assertThat(beside.body())
+          .contains(beside.headers().firstValue("x-request-id").orElseThrow()); // of the replica
       assertRefused(send(to("mcp-session-id", third).GET()), 503, "back_pressure");
       assertThat(post(request("p", "ping", "{}"), "mcp-session-id", third).statusCode())
           .isEqualTo(200);
@@ -429,6 +524,72 @@ class McpIT {
     assertThat(one.isOpen("w")).isTrue();
     one.release("w");
     rig.awaitSum("running", 0);
+  }
+
+  @Test
+  void slotOfACancelledCallIsFreeAfterOrphanS() throws Exception {
+    rig = UpstreamRig.ofMcp("", deployment("tools", "", upstream(one.url(), 1, "orphan_s: 0.8")));
+    rig.awaitOpen(1);
+    String session = initialize();
+    String[] headers = {"mcp-session-id", session, "x-request-timeout-seconds", "0.4"};
+    try (OpenStream running = openCall(call("w", "wait"), headers)) {
+      running.next("data: ");
+      assertThat(running.next("data: ")).contains("\"reason\":\"timeout\"");
+    }
+    until(() -> one.methods().contains("notifications/cancelled"), "notification");
+    assertThat(rig.sum("running")).isEqualTo(1);
+    rig.awaitSum("running", 0); // the server never ends the call
+    assertThat(one.received.stream().filter(each -> each.body().contains("tools/call"))).hasSize(1);
+  }
+
+  @Test
+  void brokenConnectionAfterTheResponseAddsNoOther() throws Exception {
+    startOne("");
+    String session = initialize();
+    try (OpenStream running = openCall(call("w", "final"), "mcp-session-id", session)) {
+      assertThat(running.next("data: ")).contains("\"result\"");
+      one.breakOff("w");
+      assertThat(running.next("data: ")).isEqualTo("<end>");
+    }
+  }
+
+  @Test
+  void reservationServesOnlyARequestThatTakesASlot() throws Exception {
+    startOne("");
+    String session = initialize();
+    String token =
+        new JsonObject(
+                rig.node
+                    .admin(
+                        "POST",
+                        "/api/v1/applications/models/deployments/tools/reservations",
+                        "{\"ttl_s\": 10}")
+                    .body())
+            .getString("token");
+    String[] headers = {"mcp-session-id", session, "x-berth-reservation", token};
+    for (HttpRequest.Builder each :
+        List.of(
+            to(headers).GET(),
+            to(headers).DELETE(),
+            to(headers).POST(BodyPublishers.ofString(RESULT)))) {
+      HttpResponse<String> refused = send(each);
+      assertRefused(refused, 400, "reservation_without_slot");
+      assertThat(refused.body()).contains("X-Berth-Reservation");
+    }
+    assertThat(server(post(call("1", "echo"), headers))).isEqualTo("one");
+  }
+
+  @Test
+  void explanationNamesTheMessage() throws Exception {
+    startOne("");
+    String session = initialize();
+    HttpResponse<String> response =
+        post(call("1", "echo"), "mcp-session-id", session, "x-berth-explain", "1");
+    String id = response.headers().firstValue("x-request-id").orElseThrow();
+    String record = rig.node.admin("GET", "/api/v1/requests/" + id + "/explain", "").body();
+    assertThat(record)
+        .contains("tools/call echo, session of upstream " + session.substring(3, 19))
+        .doesNotContain(session);
   }
 
   @Test

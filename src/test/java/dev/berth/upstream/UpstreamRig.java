@@ -98,6 +98,11 @@ final class UpstreamRig implements AutoCloseable {
     declare(openAi(args), deployments);
   }
 
+  /** Declares the application as {@code berth:mcp}. */
+  void declareMcp(String deployment) {
+    declare("import_path: berth:mcp", new String[] {deployment});
+  }
+
   private void declare(String keys, String[] deployments) {
     HttpResponse<String> answer =
         node.admin("PUT", "/api/serve/applications/", applications(keys, deployments));

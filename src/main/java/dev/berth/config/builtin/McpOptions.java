@@ -55,7 +55,7 @@ public final class McpOptions {
           .means(
               "Limits of single tools by name, as in search: {max_ongoing_requests: 2}: maximum of"
                   + " concurrent calls of the tool at one upstream. A call beyond it goes to another"
-                  + " upstream, or gets 503 with Retry-After.");
+                  + " upstream, or waits in the queue.");
 
   public static final Section SECTION = KEYS.section();
 

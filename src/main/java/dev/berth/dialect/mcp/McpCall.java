@@ -4,13 +4,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The treatment of one HTTP request. The ingress passes it to the replica in a header and replaces
- * one of a client.
+ * one of a client. A replica returns the code of a problem in the same header.
  *
  * @param tool called tool, if its name fits in a header; else empty
  */
 public record McpCall(CallKind kind, String tool) {
   /** The lower-case name of the header between the ingress and a replica. */
   public static final String HEADER = "x-berth-mcp";
+
+  public static final McpCall CLOSED = new McpCall(CallKind.CLOSED, "");
 
   private static final String CANCEL = "cancel";
 

@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class McpErrors {
   private static final int INTERNAL = -32_603;
+  private static final String LOST_SESSION = "session_not_found";
+  private static final String SECOND_STREAM = "stream_open";
 
   private McpErrors() {}
 
@@ -20,7 +22,7 @@ public final class McpErrors {
   public static DialectProblem lostSession() {
     return new DialectProblem(
         404,
-        "session_not_found",
+        LOST_SESSION,
         "Mcp-Session-Id: no such session (expected: one of a reachable upstream)",
         null);
   }
@@ -29,9 +31,20 @@ public final class McpErrors {
   public static DialectProblem secondStream() {
     return new DialectProblem(
         409,
-        "stream_open",
+        SECOND_STREAM,
         "GET: a stream of the session is open (expected: one per session)",
         null);
+  }
+
+  /**
+   * Returns the problem that a replica has found.
+   *
+   * @param code of the problem; null for none
+   */
+  public static @Nullable DialectProblem ofReplica(@Nullable String code) {
+    return LOST_SESSION.equals(code)
+        ? lostSession()
+        : SECOND_STREAM.equals(code) ? secondStream() : null;
   }
 
   /**

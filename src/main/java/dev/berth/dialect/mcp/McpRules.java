@@ -83,6 +83,23 @@ public final class McpRules {
         PLAIN_NAME.matcher(tool).matches() ? tool : "");
   }
 
+  /** Returns the method of a message for logs; {@code response} for none. */
+  public static String plainMethod(McpMessage message) {
+    String method = message.method();
+    return method.isEmpty() ? "response" : PLAIN_NAME.matcher(method).matches() ? method : "other";
+  }
+
+  /** Refuses a reservation of a slot for a request that takes none. */
+  public static void checkReservation(McpCall call, boolean hasReservation) {
+    if (hasReservation && call.kind() != CallKind.REQUEST) {
+      throw new DialectProblem(
+          400,
+          "reservation_without_slot",
+          "X-Berth-Reservation: the message takes no slot (expected: a request that takes one)",
+          null);
+    }
+  }
+
   private static void checkMirrored(McpMessage message, UnaryOperator<@Nullable String> headers) {
     if (message.kind() == MessageKind.RESPONSE) {
       throw new DialectProblem(

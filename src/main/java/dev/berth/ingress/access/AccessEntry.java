@@ -27,6 +27,8 @@ public final class AccessEntry {
   String replica = "";
   String model = ""; // of an LLM API
   String apiKey = ""; // id
+  String mcpMethod = ""; // of a message of MCP
+  String mcpTool = "";
   long tokensIn = -1; // -1: not stated
   long tokensOut = -1;
   AccessOutcome outcome = AccessOutcome.ANSWERED;
@@ -115,6 +117,12 @@ public final class AccessEntry {
     logged = selected != null;
     model = name;
     apiKey = keyId;
+  }
+
+  /** Records the method of a message of MCP, and the tool that it calls; empty for none. */
+  public void message(String jsonRpcMethod, String tool) {
+    mcpMethod = jsonRpcMethod;
+    mcpTool = tool;
   }
 
   /** Records the tokens that the response states; negative for none. */

@@ -60,6 +60,10 @@ final class AccessText {
       tokens("tokens_in", entry.tokensIn);
       tokens("tokens_out", entry.tokensOut);
     }
+    if (!entry.mcpMethod.isEmpty()) {
+      field("mcp_method", entry.mcpMethod);
+      field("mcp_tool", entry.mcpTool);
+    }
     field("request_id", entry.requestId);
     field("protocol", entry.protocol);
     field("peer", entry.peer);

@@ -17,8 +17,8 @@ public final class UpstreamNotRun extends RuntimeException {
 
   /**
    * @param reason one line, for people
-   * @param retryAfterMillis time in milliseconds after which the upstream may run the request;
-   *     negative when unknown
+   * @param retryAfterMillis time in milliseconds after which the upstream may run the request; -1
+   *     when unknown, {@link NotRunReason#MAY_WAIT} for a limit of the replica
    */
   public UpstreamNotRun(String reason, long retryAfterMillis) {
     super(reason, null, true, false);
@@ -28,7 +28,8 @@ public final class UpstreamNotRun extends RuntimeException {
   /** Returns the reason as the router receives it. */
   public NotRunReason reason() {
     return new NotRunReason(
-        Objects.requireNonNullElse(getMessage(), ""), retryAfterSeconds().orElse(-1));
+        Objects.requireNonNullElse(getMessage(), ""),
+        retryAfterSeconds().orElse((int) retryAfterMillis));
   }
 
   /** Returns the failure of a request whose body cannot be sent again. */

@@ -24,6 +24,14 @@ public record Grant(
     return new Grant(replica, null, null);
   }
 
+  /** Releases an unused grant, and the place of its receiver within a limit. */
+  public void giveBack(WaiterOwner by) {
+    if (replica != null) {
+      replica.limits.giveBack(by.limit());
+    }
+    giveBack();
+  }
+
   /** Releases an unused grant. */
   public void giveBack() {
     if (lease != null) {

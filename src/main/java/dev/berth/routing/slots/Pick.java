@@ -58,11 +58,24 @@ public final class Pick {
   }
 
   private static @Nullable Grant ask(RoutedReplica replica, WaiterOwner who, long holdNanos) {
-    return who.accepts(replica) ? replica.take(holdNanos) : null;
+    return who.accepts(replica) && replica.limits.tryTake(who.limit())
+        ? orGiveBack(replica.take(holdNanos), replica, who)
+        : null;
+  }
+
+  /** Gives back the place within a limit if no slot is free. */
+  private static @Nullable Grant orGiveBack(
+      @Nullable Grant slot, RoutedReplica replica, WaiterOwner who) {
+    if (slot == null) {
+      replica.limits.giveBack(who.limit());
+    }
+    return slot;
   }
 
   /** Completes a request and grants its slot to a waiter, so that the slot never becomes free. */
   static @Nullable Grant passOn(RoutedReplica freeing, WaiterOwner to) {
-    return freeing.takeCompleted(to.holdNanos());
+    return freeing.limits.tryTake(to.limit())
+        ? orGiveBack(freeing.takeCompleted(to.holdNanos()), freeing, to)
+        : null;
   }
 }

@@ -162,6 +162,17 @@ public final class ReplicaSet {
     return false;
   }
 
+  /**
+   * Relaxes the estimates of the replicas' limits.
+   *
+   * @param forget whether to forget them, since no request waits
+   */
+  public void relaxLimits(boolean forget) {
+    for (RoutedReplica each : all) {
+      each.limits.relax(forget);
+    }
+  }
+
   /** Returns whether a routable replica is on an instance that is not suspected. */
   public boolean isReached(RoutingExclusions blocked) {
     return Stream.of(all)

@@ -13,6 +13,10 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   public final ReplicaInfo info;
+
+  /** Limits of the replica beside its slots. */
+  public final CallLimits limits = new CallLimits();
+
   private volatile boolean routable; // the router may send requests to it
   private volatile boolean gone; // stopped, dead, or no longer in the snapshot
   private volatile boolean avoided; // blocked or suspected, while another replica is not

@@ -20,9 +20,14 @@ public interface WaiterOwner extends ReplicaRanker.Asker {
   /** Returns whether the request accepts a slot of this replica. */
   boolean accepts(RoutedReplica replica);
 
+  /** Returns the name of the limit that the request counts for, beside its slot; empty for none. */
+  default String limit() {
+    return "";
+  }
+
   /**
-   * Returns whether {@link #accepts} can be false for a routable replica. If so, requests behind
-   * this request may get a slot before it.
+   * Returns whether {@link #accepts} can be false for a routable replica, or the request has a
+   * {@link #limit}. If so, requests behind this request may get a slot before it.
    */
   boolean picky();
 

@@ -260,10 +260,10 @@ public final class WaiterQueue {
       try {
         waiter.owner.onGranted(grant);
       } catch (RuntimeException rejected) { // the loop accepts no tasks: the instance stops
-        grant.giveBack();
+        grant.giveBack(waiter.owner);
       }
     } else {
-      grant.giveBack();
+      grant.giveBack(waiter.owner);
     }
   }
 
@@ -302,7 +302,10 @@ public final class WaiterQueue {
   }
 
   private static boolean takes(Waiter waiter, RoutedReplica replica) {
-    return waiter.waiting() && !waiter.owner.paused() && waiter.owner.accepts(replica);
+    return waiter.waiting()
+        && !waiter.owner.paused()
+        && waiter.owner.accepts(replica)
+        && replica.limits.hasRoom(waiter.owner.limit());
   }
 
   /** Unlinks departed waiters, and links arrived ones in order. */

@@ -56,6 +56,14 @@ class AccessTextTest {
   }
 
   @Test
+  void lineOfAMessageOfMcpHasItsMethodAndTool() {
+    AccessEntry call = entry(LogEncoding.TEXT, "POST", "/mcp", "r-1");
+    call.message("tools/call", "search");
+    call.complete(200, 0, 0, 0);
+    assertThat(AccessText.line(call)).contains(" mcp_method=tools/call mcp_tool=search request_id");
+  }
+
+  @Test
   void whatDidNotHappenHasNoTime() {
     AccessEntry refused = entry(LogEncoding.TEXT, "GET", "/shop", "r");
     refused.outcome(AccessOutcome.OVERLOAD);
