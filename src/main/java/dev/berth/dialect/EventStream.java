@@ -5,6 +5,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.buffer.BufferInternal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +24,7 @@ public final class EventStream {
   private static final int MAX_END_BYTES = 64; // of an event without content
   private static final Buffer NONE = Buffer.buffer(0);
   private static final byte[] USAGE = {'"', 'u', 's', 'a', 'g', 'e', '"'};
+  private static final byte[] SKIPS = skips();
 
   private final boolean hasEvents;
   private final UsageMode mode;
@@ -117,23 +119,30 @@ public final class EventStream {
 
   /** Searches from the end of the word backwards, which skips most bytes (Horspool). */
   private static boolean statesUsage(ByteBuf bytes, int length) {
-    int at = 0;
-    while (at <= length - USAGE.length) {
-      int matched = USAGE.length;
-      while (matched > 0 && bytes.getByte(at + matched - 1) == USAGE[matched - 1]) {
+    int last = USAGE.length - 1;
+    int at = last;
+    while (at < length) {
+      byte end = bytes.getByte(at);
+      int matched = end == '"' ? last : 0;
+      while (matched > 0 && bytes.getByte(at - 1 - last + matched) == USAGE[matched - 1]) {
         matched--;
       }
-      if (matched == 0) {
+      if (matched == 0 && end == '"') {
         return true;
       }
-      byte end = bytes.getByte(at + USAGE.length - 1);
-      int skip = USAGE.length;
-      for (int i = 0; i < USAGE.length - 1; i++) {
-        skip = USAGE[i] == end ? USAGE.length - 1 - i : skip;
-      }
-      at += skip;
+      at += SKIPS[end & 0xFF];
     }
     return false;
+  }
+
+  /** Returns the distance to the next place of the word, by the byte under its present end. */
+  private static byte[] skips() {
+    byte[] skips = new byte[1 << Byte.SIZE];
+    Arrays.fill(skips, (byte) USAGE.length);
+    for (int i = 0; i < USAGE.length - 1; i++) {
+      skips[USAGE[i]] = (byte) (USAGE.length - 1 - i);
+    }
+    return skips;
   }
 
   private void countEvents(ByteBuf bytes) {

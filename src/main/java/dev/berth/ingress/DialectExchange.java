@@ -92,7 +92,6 @@ final class DialectExchange extends HttpExchange {
   void begin() {
     MultiMap headers = http.headers();
     try {
-      headers.remove(MODEL);
       authenticate(headers);
       DialectCall known = ModelAdmission.operation(operation, http.method().name(), path);
       ModelAdmission.requirePlain(headers.getAll(HttpHeaders.CONTENT_ENCODING));
@@ -100,6 +99,7 @@ final class DialectExchange extends HttpExchange {
         case MODELS -> sendJson(catalog.list(dialect, key));
         case MODEL -> sendJson(catalog.one(dialect, rules.ofPath(path, key)));
         case STORED_RESPONSE -> {
+          headers.remove(MODEL); // of the client; other operations set it
           select(rules.ofStored(key));
           super.begin();
         }
