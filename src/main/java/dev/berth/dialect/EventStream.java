@@ -99,11 +99,6 @@ public final class EventStream {
     return reader;
   }
 
-  /** Returns whether a whole document may state a usage. */
-  public static boolean mayStateUsage(Buffer document) {
-    return statesUsage(((BufferInternal) document).getByteBuf(), document.length());
-  }
-
   /** Returns whether the bytes are whole events without a usage and without a CR. */
   private boolean mayPassUnread(ByteBuf bytes) {
     int length = bytes.readableBytes();
@@ -119,18 +114,16 @@ public final class EventStream {
 
   /** Searches from the end of the word backwards, which skips most bytes (Horspool). */
   private static boolean statesUsage(ByteBuf bytes, int length) {
-    int last = USAGE.length - 1;
-    int at = last;
+    int at = USAGE.length - 1;
     while (at < length) {
-      byte end = bytes.getByte(at);
-      int matched = end == '"' ? last : 0;
-      while (matched > 0 && bytes.getByte(at - 1 - last + matched) == USAGE[matched - 1]) {
+      int matched = USAGE.length;
+      while (matched > 0 && bytes.getByte(at - USAGE.length + matched) == USAGE[matched - 1]) {
         matched--;
       }
-      if (matched == 0 && end == '"') {
+      if (matched == 0) {
         return true;
       }
-      at += SKIPS[end & 0xFF];
+      at += SKIPS[bytes.getByte(at) & 0xFF];
     }
     return false;
   }

@@ -161,10 +161,12 @@ public abstract class JsonWalker {
   private void skipLiteral() {
     int start = at;
     int limit = Math.min(end, start + MAX_LITERAL_LENGTH);
+    boolean hasDigitsOnly = at < limit && peek(at) != '0';
     while (at < limit && " \t\r\n,}".indexOf(peek(at)) < 0) {
+      hasDigitsOnly &= peek(at) >= '0' && peek(at) <= '9';
       at++;
     }
-    if (!LITERAL.matcher(text(start)).matches()) {
+    if ((!hasDigitsOnly || at == start) && !LITERAL.matcher(text(start)).matches()) {
       throw broken(start);
     }
   }

@@ -14,9 +14,6 @@ public record TokenUsage(long input, long output) {
 
   /** Returns the usage in a whole JSON response. Broken JSON reports none. */
   public static TokenUsage ofAnswer(Buffer body) {
-    EventStream document = EventStream.ofDocument(UsageMode.READ);
-    document.pass(body);
-    document.end();
-    return document.usage();
+    return UsageScanner.scan(body);
   }
 }

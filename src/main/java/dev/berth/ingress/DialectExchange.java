@@ -57,7 +57,8 @@ final class DialectExchange extends HttpExchange {
   private String model = ""; // its name, not an alias; empty if unknown
   private @Nullable String param; // of the request, that is at fault
   private UsageMode mode; // INJECT if the ingress has requested the usage of the stream
-  private @Nullable EventStream passing; // the response
+  private @Nullable EventStream passing; // the response, unless it is a whole document
+  private TokenUsage usage = TokenUsage.NONE; // in a whole document
   private boolean streams; // the response is a stream of events
   private long firstNanos = -1; // from the arrival to the first content of a stream
 
@@ -229,10 +230,13 @@ final class DialectExchange extends HttpExchange {
       return response;
     }
     streams = type.regionMatches(true, 0, EVENTS, 0, EVENTS.length());
-    EventStream filter = streams ? EventStream.ofEvents(mode) : EventStream.ofDocument(mode);
-    passing = filter;
-    if (!(response.body() instanceof Response.Body.Whole whole)
-        || (!streams && !EventStream.mayStateUsage(whole.bytes()))) {
+    Response.Body.Whole whole = response.body() instanceof Response.Body.Whole all ? all : null;
+    if (whole != null && !streams) {
+      usage = mode == UsageMode.OFF ? usage : TokenUsage.ofAnswer(whole.bytes());
+      return response;
+    }
+    passing = streams ? EventStream.ofEvents(mode) : EventStream.ofDocument(mode);
+    if (whole == null) {
       return response;
     }
     Buffer passed = filter(whole.bytes(), true);
@@ -280,7 +284,7 @@ final class DialectExchange extends HttpExchange {
     if (known == null || model.isEmpty()) {
       return;
     }
-    TokenUsage used = passing == null ? TokenUsage.NONE : passing.usage();
+    TokenUsage used = passing == null ? usage : passing.usage();
     if (access != null) {
       access.tokens(used.input(), used.output());
     }
