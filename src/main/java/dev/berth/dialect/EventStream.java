@@ -5,7 +5,6 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.buffer.BufferInternal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +23,6 @@ public final class EventStream {
   private static final int MAX_END_BYTES = 64; // of an event without content
   private static final Buffer NONE = Buffer.buffer(0);
   private static final byte[] USAGE = {'"', 'u', 's', 'a', 'g', 'e', '"'};
-  private static final byte[] SKIPS = skips();
 
   private final boolean hasEvents;
   private final UsageMode mode;
@@ -114,28 +112,23 @@ public final class EventStream {
 
   /** Searches from the end of the word backwards, which skips most bytes (Horspool). */
   private static boolean statesUsage(ByteBuf bytes, int length) {
-    int at = USAGE.length - 1;
-    while (at < length) {
+    int at = 0;
+    while (at <= length - USAGE.length) {
       int matched = USAGE.length;
-      while (matched > 0 && bytes.getByte(at - USAGE.length + matched) == USAGE[matched - 1]) {
+      while (matched > 0 && bytes.getByte(at + matched - 1) == USAGE[matched - 1]) {
         matched--;
       }
       if (matched == 0) {
         return true;
       }
-      at += SKIPS[bytes.getByte(at) & 0xFF];
+      byte end = bytes.getByte(at + USAGE.length - 1);
+      int skip = USAGE.length;
+      for (int i = 0; i < USAGE.length - 1; i++) {
+        skip = USAGE[i] == end ? USAGE.length - 1 - i : skip;
+      }
+      at += skip;
     }
     return false;
-  }
-
-  /** Returns the distance to the next place of the word, by the byte under its present end. */
-  private static byte[] skips() {
-    byte[] skips = new byte[1 << Byte.SIZE];
-    Arrays.fill(skips, (byte) USAGE.length);
-    for (int i = 0; i < USAGE.length - 1; i++) {
-      skips[USAGE[i]] = (byte) (USAGE.length - 1 - i);
-    }
-    return skips;
   }
 
   private void countEvents(ByteBuf bytes) {

@@ -196,6 +196,7 @@ public abstract class JsonWalker {
       int offset = index + shift;
       int limit = high + shift;
       long found = 0;
+      offset = brackets ? offset : skipWords(in, offset, limit);
       while (offset <= limit - Long.BYTES && found == 0) {
         found = matches((long) WORDS.get(in, offset), brackets);
         offset += found == 0 ? Long.BYTES : Long.numberOfTrailingZeros(found) / Byte.SIZE;
@@ -211,6 +212,15 @@ public abstract class JsonWalker {
       }
     }
     throw broken(end);
+  }
+
+  /** Returns the index of the next word with a quote, or of the last bytes. In a tight loop. */
+  private static int skipWords(byte[] in, int from, int limit) {
+    int offset = from;
+    while (offset <= limit - Long.BYTES && matches((long) WORDS.get(in, offset), '"') == 0) {
+      offset += Long.BYTES;
+    }
+    return offset;
   }
 
   /** Returns a word whose lowest set bit is in the first byte that matches. */

@@ -14,6 +14,9 @@ public record TokenUsage(long input, long output) {
 
   /** Returns the usage in a whole JSON response. Broken JSON reports none. */
   public static TokenUsage ofAnswer(Buffer body) {
-    return UsageScanner.scan(body);
+    EventStream document = EventStream.ofDocument(UsageMode.READ);
+    document.pass(body);
+    document.end();
+    return document.usage();
   }
 }

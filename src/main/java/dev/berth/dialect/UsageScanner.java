@@ -9,7 +9,7 @@ import java.util.Set;
  * Reads the token counts of a whole JSON response, by the rules of {@link UsageReader}, at a
  * fraction of its time.
  */
-final class UsageScanner extends JsonWalker {
+public final class UsageScanner extends JsonWalker {
   private static final String USAGE = "usage";
   private static final Set<String> AROUND_USAGE = Set.of("response", "message");
   private static final int MAX_DIGITS = 15;
@@ -23,7 +23,7 @@ final class UsageScanner extends JsonWalker {
   }
 
   /** Returns the usage in a whole JSON response. Broken JSON reports none. */
-  static TokenUsage scan(Buffer body) {
+  public static TokenUsage scan(Buffer body) {
     UsageScanner scanner = new UsageScanner(body);
     try {
       scanner.skipSpace();

@@ -16,6 +16,7 @@ import dev.berth.dialect.ModelTarget;
 import dev.berth.dialect.ScannedBody;
 import dev.berth.dialect.TokenUsage;
 import dev.berth.dialect.UsageMode;
+import dev.berth.dialect.UsageScanner;
 import dev.berth.metrics.GenAiMeters;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.ModelHeader;
@@ -232,7 +233,7 @@ final class DialectExchange extends HttpExchange {
     streams = type.regionMatches(true, 0, EVENTS, 0, EVENTS.length());
     Response.Body.Whole whole = response.body() instanceof Response.Body.Whole all ? all : null;
     if (whole != null && !streams) {
-      usage = mode == UsageMode.OFF ? usage : TokenUsage.ofAnswer(whole.bytes());
+      usage = mode == UsageMode.OFF ? usage : UsageScanner.scan(whole.bytes());
       return response;
     }
     passing = streams ? EventStream.ofEvents(mode) : EventStream.ofDocument(mode);
