@@ -139,6 +139,8 @@ final class Gateways {
             "127.0.0.1",
             "--port",
             String.valueOf(port),
+            "--keepalive_timeout", // seconds; its default closes connections between two slices
+            "3600",
             "--num_workers",
             String.valueOf(workers)));
   }

@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
@@ -130,6 +131,9 @@ public abstract class JsonWalker {
   }
 
   private byte[] copy(int from, int to) {
+    if (from >= low && to <= high) {
+      return Arrays.copyOfRange(bytes, from + shift, to + shift);
+    }
     byte[] copy = new byte[to - from];
     for (int i = 0; i < copy.length; i++) {
       copy[i] = peek(from + i);
