@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 /**
  * What a row asks for.
  *
- * @param header one line, as in {@code X-Berth-Explain: 1}, or nothing
+ * @param header lines such as {@code X-Berth-Explain: 1}, with CRLF between them, or nothing
  * @param body sent by POST; without one it is a GET
  * @param status that the answer must have
  */

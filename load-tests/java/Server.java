@@ -92,11 +92,10 @@ record Server(
       client.sslContext(trusting(certificate.get()));
     }
     HttpRequest.Builder request = HttpRequest.newBuilder(uri(ask.path())).timeout(ANSWER_TIMEOUT);
-    if (!ask.header().isEmpty()) {
-      request.header(
-          ask.header().substring(0, ask.header().indexOf(':')),
-          ask.header().substring(ask.header().indexOf(':') + 1).trim());
-    }
+    ask.header()
+        .lines()
+        .map(line -> line.split(": ", 2))
+        .forEach(parts -> request.header(parts[0], parts[1]));
     if (!ask.body().isEmpty()) {
       request.POST(HttpRequest.BodyPublishers.ofString(ask.body()));
     }

@@ -8,28 +8,40 @@ import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Starts gateways that may have {@link CountingUpstream#CAPACITY} requests at an upstream. */
+/** Starts gateways that may have a number of requests at an upstream. */
 final class Gateways {
   static final String KEY = "sk-load-test";
   private static final Duration START_TIMEOUT = Duration.ofSeconds(300);
-  private static final int WORKERS = 4;
 
   private final Path jar;
   private final Path work;
   private final Path programs;
   private final int upstream;
   private final Servers servers;
+  private final int capacity;
+  private final int workers;
 
   /**
    * @param programs folder of the Python programs, or ""
    * @param upstream its port
+   * @param capacity requests at the upstream at a time
+   * @param workers of LiteLLM
    */
-  Gateways(Path jar, Path work, Path programs, int upstream, Servers servers) {
+  Gateways(
+      Path jar,
+      Path work,
+      Path programs,
+      int upstream,
+      Servers servers,
+      int capacity,
+      int workers) {
     this.jar = jar;
     this.work = work;
     this.programs = programs;
     this.upstream = upstream;
     this.servers = servers;
+    this.capacity = capacity;
+    this.workers = workers;
   }
 
   /** A gateway that serves at a port. */
@@ -83,7 +95,7 @@ final class Gateways {
                       upstreams:
                         - {url: 'http://127.0.0.1:%d', max_ongoing_requests: %d}
             """
-                .formatted(port, StartUp.freePort(), upstream, CountingUpstream.CAPACITY));
+                .formatted(port, StartUp.freePort(), upstream, capacity));
     String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
     return started(
         "Berth",
@@ -111,9 +123,9 @@ final class Gateways {
             litellm_settings: {num_retries: 0, telemetry: false}
             general_settings: {master_key: %s}
             """
-                .formatted(upstream, CountingUpstream.CAPACITY, KEY));
+                .formatted(upstream, capacity, KEY));
     return started(
-        "LiteLLM, " + WORKERS + " workers",
+        "LiteLLM, " + workers + (workers == 1 ? " worker" : " workers"),
         port,
         "/health/liveliness",
         List.of(
@@ -127,8 +139,10 @@ final class Gateways {
             "127.0.0.1",
             "--port",
             String.valueOf(port),
+            "--keepalive_timeout", // seconds; its default closes connections between two slices
+            "3600",
             "--num_workers",
-            String.valueOf(WORKERS)));
+            String.valueOf(workers)));
   }
 
   private Gateway smg() throws IOException, InterruptedException {
@@ -153,7 +167,7 @@ final class Gateways {
             "--policy",
             "round_robin",
             "--max-concurrent-requests",
-            String.valueOf(CountingUpstream.CAPACITY),
+            String.valueOf(capacity),
             "--queue-size",
             "1024",
             "--queue-timeout-secs",

@@ -1,6 +1,7 @@
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
@@ -10,8 +11,8 @@ import io.vertx.core.http.HttpServerResponse;
  *
  * <p>Paths end with {@code /unary} (1 KiB), {@code /events} (a stream of events, each flushed by
  * itself), {@code /paced} (the same, one event each millisecond) or {@code /held} (one event, then
- * an open stream). A POST has its query in place of that end of a path: {@code unary}, or {@code
- * chat} for a stream of chunks of a chat. Its response follows the whole body.
+ * an open stream). The response to a POST follows the whole body: a stream of chunks of a chat if a
+ * short body requests one, else a completion of 1 KiB. Other paths have a list of one model.
  */
 public final class PlainUpstream {
   static final int EVENTS = 100;
@@ -20,7 +21,17 @@ public final class PlainUpstream {
       "data: {\"id\":\"chatcmpl-0123456789abcdef\",\"object\":\"chat.completion.chunk\","
           + "\"created\":1790000000,\"model\":\"upstream/model-1\",\"choices\":[{\"index\":0,"
           + "\"delta\":{\"content\":\" word\"},\"finish_reason\":null}]}\n\n";
+  private static final String COMPLETION =
+      "{\"id\":\"chatcmpl-0123456789abcdef\",\"object\":\"chat.completion\",\"created\":1790000000,"
+          + "\"model\":\"upstream/model-1\",\"choices\":[{\"index\":0,\"message\":"
+          + "{\"role\":\"assistant\",\"content\":\"%s\",\"refusal\":null},\"logprobs\":null,"
+          + "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":50,\"completion_tokens\":140,"
+          + "\"total_tokens\":190}}";
+  private static final String MODELS =
+      "{\"object\":\"list\",\"data\":[{\"id\":\"m\",\"object\":\"model\",\"created\":1}]}";
+  private static final String JSON = "application/json";
   private static final int UNARY_BYTES = 1024;
+  private static final int SHORT_BYTES = 4096;
   private static final int BACKLOG = 4096;
   private static final int PACE_MS = 1;
 
@@ -28,6 +39,10 @@ public final class PlainUpstream {
   private final Buffer unary = Buffer.buffer("u".repeat(UNARY_BYTES));
   private final Buffer event = Buffer.buffer(EVENT);
   private final Buffer chat = Buffer.buffer(CHAT);
+  private final Buffer completion =
+      Buffer.buffer(
+          COMPLETION.formatted(
+              " word".repeat(UNARY_BYTES / 5).substring(COMPLETION.length() - 2)));
 
   private PlainUpstream(Vertx vertx) {
     this.vertx = vertx;
@@ -55,16 +70,33 @@ public final class PlainUpstream {
   }
 
   private void serve(HttpServerRequest request) {
-    if (request.query() == null) {
+    if (request.method() != HttpMethod.POST) {
       respond(request.response(), request.path());
-    } else {
-      request.end().onSuccess(read -> respond(request.response(), "/" + request.query()));
+      return;
     }
+    Buffer begun = Buffer.buffer();
+    request.handler(
+        piece -> {
+          if (begun.length() < SHORT_BYTES) {
+            begun.appendBuffer(piece);
+          }
+        });
+    request.endHandler(
+        read -> {
+          boolean streams =
+              begun.length() < SHORT_BYTES
+                  && begun.toString().replace(" ", "").contains("\"stream\":true");
+          respond(request.response(), streams ? "/chat" : "/completion");
+        });
   }
 
   private void respond(HttpServerResponse response, String path) {
     if (path.endsWith("/unary")) {
-      response.putHeader("content-type", "application/json").end(unary);
+      response.putHeader("content-type", JSON).end(unary);
+      return;
+    }
+    if (path.endsWith("/completion")) {
+      response.putHeader("content-type", JSON).end(completion);
       return;
     }
     response.putHeader("content-type", "text/event-stream").setChunked(true);
@@ -86,7 +118,7 @@ public final class PlainUpstream {
     } else if (path.endsWith("/held")) {
       response.write(event);
     } else {
-      response.setStatusCode(404).end();
+      response.setChunked(false).putHeader("content-type", JSON).end(MODELS);
     }
   }
 

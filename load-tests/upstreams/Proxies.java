@@ -81,12 +81,22 @@ final class Proxies {
           - name: llm
             route_prefix: /
             import_path: berth:openai
-            args: {models: [{name: small, deployment: llm, upstream_name: upstream/model-1}]}
+            args: {models: [{name: m, deployment: llm, upstream_name: upstream/model-1}]}
             deployments: [{name: llm, berth: {upstreams: [%s]}}]
         """
             .formatted(StartUp.freePort(), entry("plain"), entry("llm"));
     Path file = Files.writeString(work.resolve("upstreams/" + name + ".yaml"), text);
     return servers.java(name, List.of("-jar", jar.toString(), "run", file.toString()));
+  }
+
+  /** LiteLLM with one worker, or SMG: {@code litellm} or {@code smg}. */
+  Server gateway(Servers servers, String name, Path programs)
+      throws IOException, InterruptedException {
+    Gateways gateways =
+        new Gateways(jar, work, programs, upstreamPort, servers, MAX_ONGOING, 1);
+    Gateways.Gateway started = gateways.start(name);
+    return new Server(
+        name, List.of(started.process()), started.port(), 0, List.of(), Optional.empty());
   }
 
   private String entry(String id) {

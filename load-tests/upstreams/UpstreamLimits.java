@@ -27,6 +27,7 @@ public final class UpstreamLimits {
   private static final int WARM_UP_CLIENTS = 32;
   private static final int WARM_UP_RESPONSES = 50;
   private static final int MAX_WARM_UPS = 8;
+  private static final int LITELLM_WORKERS = 4;
 
   private final Vertx upstreamLoop = vertx();
   private final Vertx clientLoop = vertx();
@@ -80,7 +81,15 @@ public final class UpstreamLimits {
             "errors",
             "cores in use by others");
     try (Servers servers = new Servers(jar, work)) {
-      Gateways gateways = new Gateways(jar, work, Path.of(args[3]), port, servers);
+      Gateways gateways = 
+          new Gateways(
+              jar,
+              work,
+              Path.of(args[3]),
+              port,
+              servers,
+              CountingUpstream.CAPACITY,
+              LITELLM_WORKERS);
       for (String name : args[5].split(",")) {
         System.out.println("starting " + name);
         Gateways.Gateway gateway = gateways.start(name);

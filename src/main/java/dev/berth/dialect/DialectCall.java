@@ -2,7 +2,10 @@ package dev.berth.dialect;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** An operation of the APIs, named by the path behind the route prefix. */
@@ -22,6 +25,9 @@ public enum DialectCall {
   /** Path of a stored response. The id has no character that could change the path. */
   private static final Pattern STORED_PATH = Pattern.compile("/v1/responses/[A-Za-z0-9_-]{1,256}");
 
+  private static final Map<String, DialectCall> BY_PATH =
+      Arrays.stream(values()).collect(Collectors.toMap(call -> call.path, Function.identity()));
+
   private final String path;
   private final List<String> methods;
 
@@ -35,16 +41,13 @@ public enum DialectCall {
    * for every other path; the caller refuses it with 404.
    */
   public static @Nullable DialectCall of(String path) {
-    if (STORED_PATH.matcher(path).matches()) {
-      return STORED_RESPONSE;
-    }
     if (path.startsWith(MODEL_PATH) && path.length() > MODEL_PATH.length()) {
       return MODEL;
     }
-    return Arrays.stream(values())
-        .filter(call -> call.path.equals(path) && call != STORED_RESPONSE)
-        .findFirst()
-        .orElse(null);
+    DialectCall fixed = BY_PATH.get(path);
+    return fixed == null || fixed == STORED_RESPONSE
+        ? (STORED_PATH.matcher(path).matches() ? STORED_RESPONSE : null)
+        : fixed;
   }
 
   /** Returns the model in the path of a {@code MODEL} operation, still percent-encoded. */

@@ -86,11 +86,6 @@ public final class EventStream {
     return reader;
   }
 
-  /** Returns whether a whole document may state a usage. */
-  public static boolean mayStateUsage(Buffer document) {
-    return statesUsage(((BufferInternal) document).getByteBuf(), document.length());
-  }
-
   /** Returns whether the bytes are whole events without a usage and without a CR. */
   private boolean mayPassUnread(ByteBuf bytes) {
     int length = bytes.readableBytes();

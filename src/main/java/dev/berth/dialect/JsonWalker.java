@@ -4,10 +4,13 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.buffer.BufferInternal;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.Json;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
@@ -25,6 +28,8 @@ public abstract class JsonWalker {
   private static final Pattern LITERAL =
       Pattern.compile("-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null");
 
+  private static final VarHandle WORDS =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final long EACH_BYTE = 0x0101_0101_0101_0101L; // a factor that repeats a byte
 
   private final ByteBuffer[] parts; // of the body
@@ -32,16 +37,20 @@ public abstract class JsonWalker {
   private int part; // that was read last
   private int low; // offset of its first byte
   private int high; // offset behind its last byte
+  private byte[] bytes = {}; // with this part
+  private int shift; // from an offset to the index in these bytes
   protected int at;
   long reads; // of bytes and of words, for a test
 
   protected JsonWalker(Buffer body) {
     parts = ((BufferInternal) body).getByteBuf().nioBuffers();
     for (int i = 0; i < parts.length; i++) {
-      parts[i] = parts[i].slice().order(ByteOrder.LITTLE_ENDIAN);
+      ByteBuffer each = parts[i].slice();
+      parts[i] = each.hasArray() ? each : ByteBuffer.allocate(each.limit()).put(each).flip();
     }
     end = body.length();
     high = parts[0].limit();
+    enter();
   }
 
   /**
@@ -122,6 +131,9 @@ public abstract class JsonWalker {
   }
 
   private byte[] copy(int from, int to) {
+    if (from >= low && to <= high) {
+      return Arrays.copyOfRange(bytes, from + shift, to + shift);
+    }
     byte[] copy = new byte[to - from];
     for (int i = 0; i < copy.length; i++) {
       copy[i] = peek(from + i);
@@ -153,10 +165,12 @@ public abstract class JsonWalker {
   private void skipLiteral() {
     int start = at;
     int limit = Math.min(end, start + MAX_LITERAL_LENGTH);
+    boolean hasDigitsOnly = at < limit && peek(at) != '0';
     while (at < limit && " \t\r\n,}".indexOf(peek(at)) < 0) {
+      hasDigitsOnly &= peek(at) >= '0' && peek(at) <= '9';
       at++;
     }
-    if (!LITERAL.matcher(text(start)).matches()) {
+    if ((!hasDigitsOnly || at == start) && !LITERAL.matcher(text(start)).matches()) {
       throw broken(start);
     }
   }
@@ -182,25 +196,35 @@ public abstract class JsonWalker {
     int index = from;
     while (index < end) {
       seek(index);
-      ByteBuffer bytes = parts[part];
-      int offset = index - low;
-      int whole = bytes.limit() - Long.BYTES;
+      byte[] in = bytes;
+      int offset = index + shift;
+      int limit = high + shift;
       long found = 0;
-      while (offset <= whole && found == 0) {
-        found = matches(bytes.getLong(offset), brackets);
+      offset = brackets ? offset : skipWords(in, offset, limit);
+      while (offset <= limit - Long.BYTES && found == 0) {
+        found = matches((long) WORDS.get(in, offset), brackets);
         offset += found == 0 ? Long.BYTES : Long.numberOfTrailingZeros(found) / Byte.SIZE;
       }
-      while (found == 0 && offset < bytes.limit()) { // the rest of the part
-        found = matches(bytes.get(offset), brackets);
+      while (found == 0 && offset < limit) { // the rest of the part
+        found = matches(in[offset], brackets);
         offset += found == 0 ? 1 : 0;
       }
-      reads += (low + offset - index) / Long.BYTES + 1;
-      index = low + offset;
+      reads += (offset - shift - index) / Long.BYTES + 1;
+      index = offset - shift;
       if (found != 0) {
         return index;
       }
     }
     throw broken(end);
+  }
+
+  /** Returns the index of the next word with a quote, or of the last bytes. In a tight loop. */
+  private static int skipWords(byte[] in, int from, int limit) {
+    int offset = from;
+    while (offset <= limit - Long.BYTES && matches((long) WORDS.get(in, offset), '"') == 0) {
+      offset += Long.BYTES;
+    }
+    return offset;
   }
 
   /** Returns a word whose lowest set bit is in the first byte that matches. */
@@ -237,18 +261,25 @@ public abstract class JsonWalker {
   final byte peek(int index) {
     reads++;
     seek(index);
-    return parts[part].get(index - low);
+    return bytes[index + shift];
   }
 
   private void seek(int index) {
     while (index >= high) {
       low = high;
       high += parts[++part].limit();
+      enter();
     }
     while (index < low) {
       high = low;
       low -= parts[--part].limit();
+      enter();
     }
+  }
+
+  private void enter() {
+    bytes = parts[part].array();
+    shift = parts[part].arrayOffset() - low;
   }
 
   protected static DialectProblem broken(int index) {

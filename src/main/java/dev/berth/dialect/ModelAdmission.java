@@ -66,7 +66,8 @@ public record ModelAdmission(
 
   /** Returns the operation of a path, which must exist with the method. */
   public static DialectCall operation(@Nullable DialectCall known, String method, String path) {
-    if (DOT_SEGMENT.matcher(path).find()) {
+    boolean mayHaveDots = path.indexOf('.') >= 0 || path.indexOf('%') >= 0;
+    if (mayHaveDots && DOT_SEGMENT.matcher(path).find()) {
       throw new DialectProblem(400, "bad_request", "path: with a dot segment", null);
     }
     if (known == null) {

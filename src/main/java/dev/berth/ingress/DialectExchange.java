@@ -17,6 +17,7 @@ import dev.berth.dialect.ModelTarget;
 import dev.berth.dialect.ScannedBody;
 import dev.berth.dialect.TokenUsage;
 import dev.berth.dialect.UsageMode;
+import dev.berth.dialect.UsageScanner;
 import dev.berth.metrics.GenAiMeters;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.ModelHeader;
@@ -59,7 +60,9 @@ final class DialectExchange extends HttpExchange {
   private String model = ""; // its name, not an alias; empty if unknown
   private @Nullable String param; // of the request, that is at fault
   private UsageMode mode; // INJECT if the ingress has requested the usage of the stream
-  private @Nullable EventStream passing; // the response
+  private @Nullable EventStream passing; // the response, unless it is a whole document
+  private TokenUsage usage = TokenUsage.NONE; // in a whole document
+  private boolean streams; // the response is a stream of events
   private long firstNanos = -1; // from the arrival to the first content of a stream
 
   /**
@@ -93,7 +96,6 @@ final class DialectExchange extends HttpExchange {
   void begin() {
     MultiMap headers = http.headers();
     try {
-      headers.remove(MODEL);
       authenticate(headers);
       DialectCall known = ModelAdmission.operation(operation, http.method().name(), path);
       ModelAdmission.requirePlain(headers.getAll(HttpHeaders.CONTENT_ENCODING));
@@ -102,6 +104,7 @@ final class DialectExchange extends HttpExchange {
         case MODEL ->
             answer.send(200, ErrorResponses.JSON, catalog.one(dialect, rules.ofPath(path, key)));
         case STORED_RESPONSE -> {
+          headers.remove(MODEL); // of the client; other operations set it
           select(rules.ofStored(key));
           super.begin();
         }
@@ -234,11 +237,14 @@ final class DialectExchange extends HttpExchange {
     if (type == null || response.headers().get("content-encoding") != null) {
       return response;
     }
-    boolean streams = type.regionMatches(true, 0, EVENTS, 0, EVENTS.length());
-    EventStream filter = new EventStream(streams, mode);
-    passing = filter;
-    if (!(response.body() instanceof Response.Body.Whole whole)
-        || (!streams && !EventStream.mayStateUsage(whole.bytes()))) {
+    streams = type.regionMatches(true, 0, EVENTS, 0, EVENTS.length());
+    Response.Body.Whole whole = response.body() instanceof Response.Body.Whole all ? all : null;
+    if (whole != null && !streams) {
+      usage = mode == UsageMode.OFF ? usage : UsageScanner.scan(whole.bytes());
+      return response;
+    }
+    passing = new EventStream(streams, mode);
+    if (whole == null) {
       return response;
     }
     Buffer passed = filter(whole.bytes(), true);
@@ -286,7 +292,7 @@ final class DialectExchange extends HttpExchange {
     if (known == null || model.isEmpty()) {
       return;
     }
-    TokenUsage used = passing == null ? TokenUsage.NONE : passing.usage();
+    TokenUsage used = passing == null ? usage : passing.usage();
     if (access != null) {
       access.tokens(used.input(), used.output());
     }

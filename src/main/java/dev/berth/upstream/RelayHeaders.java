@@ -137,7 +137,8 @@ final class RelayHeaders {
   }
 
   private static boolean isOfClient(String name) {
-    return OF_CLIENT.contains(alias(name)) || alias(name).startsWith("x-berth-");
+    String plain = alias(name);
+    return OF_CLIENT.contains(plain) || plain.startsWith("x-berth-");
   }
 
   /** Returns whether a header states the client's account, or the model in its own words. */

@@ -35,7 +35,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   /** Charge of a part beyond its bytes, so that the limit holds for many small parts. */
   private static final int PIECE_OVERHEAD_BYTES = 64;
 
-  /** Maximum of a body that is returned whole, and then sent in one message. */
+  /** Maximum of a body that is sent or returned whole, in one message. */
   private static final int MAX_WHOLE_BYTES = 64 << 10;
 
   private static final int EARLY_HINTS = 103;
@@ -146,6 +146,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
       length = length < 0 ? length : length + change.growth();
       whole = whole == null ? null : change.pass(whole);
     }
+    Buffer inParts = whole == null || whole.length() <= MAX_WHOLE_BYTES ? null : whole;
     UpstreamExchange begun =
         client.send(
             new UpstreamRequest(
@@ -153,13 +154,15 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
                 RelayHeaders.target(request, settings, instance.rootPath()),
                 RelayHeaders.toUpstream(request, context, settings, instance.via()),
                 length),
-            whole,
+            inParts == null ? whole : null,
             this);
     exchange = begun;
     if (lasts) {
       begun.lasts();
     }
-    if (!received.isEmpty()) {
+    if (inParts != null) {
+      sendInParts(inParts, 0);
+    } else if (!received.isEmpty()) {
       onRequestPiece(request.stream(), joined());
     }
     context.onCancel(this::cancel);
@@ -172,6 +175,23 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
       return declared == null ? UpstreamRequest.CHUNKED : Long.parseLong(declared.strip());
     } catch (NumberFormatException meaningless) {
       return UpstreamRequest.CHUNKED;
+    }
+  }
+
+  /** Sends the rest of a large whole body, each part when the socket has accepted the last one. */
+  private void sendInParts(Buffer whole, int from) {
+    Future<Void> accepted = Future.succeededFuture();
+    int at = from;
+    while (at < whole.length() && accepted.succeeded()) {
+      int to = Math.min(whole.length(), at + MAX_WHOLE_BYTES);
+      accepted = exchange().write(whole.slice(at, to));
+      at = to;
+    }
+    int next = at;
+    if (next < whole.length()) {
+      accepted.onSuccess(sent -> sendInParts(whole, next));
+    } else {
+      exchange().end();
     }
   }
 

@@ -30,8 +30,7 @@ public record ModelHeader(int start, int end, @Nullable String name) {
 
   private static String before(DeploymentId deployment) {
     String name = deployment.name();
-    boolean plain = name.chars().allMatch(c -> c < 128 && Character.isLetterOrDigit(c));
-    return ";" + (plain ? name : URLEncoder.encode(name, StandardCharsets.UTF_8)) + "=";
+    return ";" + URLEncoder.encode(name, StandardCharsets.UTF_8) + "=";
   }
 
   /** Reads the header for one deployment; null when there is none, or an invalid one. */

@@ -72,10 +72,7 @@ final class RequestEncoder implements BiConsumer<String, String> {
     add(CRLF);
     ByteBuf out = memory.directBuffer(length + (whole == null ? 0 : whole.length()));
     out.writeBytes(head, 0, length);
-    if (whole != null) {
-      out.writeBytes(((BufferInternal) whole).getByteBuf());
-    }
-    return out;
+    return whole == null ? out : append(out, whole);
   }
 
   static void checkOrigin(String method, String target) {
@@ -150,10 +147,17 @@ final class RequestEncoder implements BiConsumer<String, String> {
       out.writeCharSequence(Integer.toHexString(bytes), StandardCharsets.US_ASCII);
       out.writeBytes(CRLF);
     }
-    out.writeBytes(((BufferInternal) piece).getByteBuf());
+    append(out, piece);
     if (chunked) {
       out.writeBytes(CRLF);
     }
+    return out;
+  }
+
+  /** Copies a body that may have several parts. Netty's {@code writeBytes} would join them first. */
+  private static ByteBuf append(ByteBuf out, Buffer body) {
+    ByteBuf bytes = ((BufferInternal) body).getByteBuf();
+    bytes.getBytes(bytes.readerIndex(), out, body.length());
     return out;
   }
 

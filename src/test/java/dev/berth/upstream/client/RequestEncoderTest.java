@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.Headers;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.buffer.BufferInternal;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -40,6 +42,20 @@ class RequestEncoderTest {
         .isEqualTo(
             "POST /v1/x?y=%20 HTTP/1.1\r\nhost: models.example:8000\r\nX-A: b\té\r\n"
                 + "content-length: 5\r\n\r\nhello");
+  }
+
+  @Test
+  void partsOfABodyAreCopiedInOrder() {
+    ByteBuf parts =
+        Unpooled.wrappedBuffer(
+            Unpooled.wrappedBuffer(new byte[] {'.', 'a', 'b'}, 1, 2),
+            Unpooled.directBuffer().writeBytes(new byte[] {'c', 'd'}));
+    Buffer body = BufferInternal.buffer(Unpooled.unreleasableBuffer(parts)).slice(1, 4);
+    ByteBuf piece = RequestEncoder.piece(UnpooledByteBufAllocator.DEFAULT, body, true);
+
+    assertThat(piece.toString(StandardCharsets.ISO_8859_1)).isEqualTo("3\r\nbcd\r\n");
+    assertThat(body.length()).isEqualTo(3);
+    piece.release();
   }
 
   @Test
