@@ -25,6 +25,7 @@ import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.function.Supplier;
@@ -46,8 +47,6 @@ final class DialectExchange extends HttpExchange {
 
   private static final CharSequence API_KEY = HttpHeaders.createOptimized("x-api-key");
   private static final CharSequence VERSION = HttpHeaders.createOptimized("anthropic-version");
-
-  private static final String EVENTS = "text/event-stream";
 
   private final ResolvedRoute all;
   private final ModelCatalog catalog;
@@ -234,7 +233,7 @@ final class DialectExchange extends HttpExchange {
     if (type == null || response.headers().get("content-encoding") != null) {
       return response;
     }
-    boolean streams = type.regionMatches(true, 0, EVENTS, 0, EVENTS.length());
+    boolean streams = type.toLowerCase(Locale.ROOT).startsWith("text/event-stream");
     EventStream filter = new EventStream(streams, mode);
     passing = filter;
     if (!(response.body() instanceof Response.Body.Whole whole)
