@@ -26,6 +26,7 @@ import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.function.Supplier;
@@ -48,8 +49,6 @@ final class DialectExchange extends HttpExchange {
   private static final CharSequence API_KEY = HttpHeaders.createOptimized("x-api-key");
   private static final CharSequence VERSION = HttpHeaders.createOptimized("anthropic-version");
 
-  private static final String EVENTS = "text/event-stream";
-
   private final ResolvedRoute all;
   private final ModelCatalog catalog;
   private final ModelAdmission rules;
@@ -62,7 +61,6 @@ final class DialectExchange extends HttpExchange {
   private UsageMode mode; // INJECT if the ingress has requested the usage of the stream
   private @Nullable EventStream passing; // the response, unless it is a whole document
   private TokenUsage usage = TokenUsage.NONE; // in a whole document
-  private boolean streams; // the response is a stream of events
   private long firstNanos = -1; // from the arrival to the first content of a stream
 
   /**
@@ -237,7 +235,7 @@ final class DialectExchange extends HttpExchange {
     if (type == null || response.headers().get("content-encoding") != null) {
       return response;
     }
-    streams = type.regionMatches(true, 0, EVENTS, 0, EVENTS.length());
+    boolean streams = type.toLowerCase(Locale.ROOT).startsWith("text/event-stream");
     Response.Body.Whole whole = response.body() instanceof Response.Body.Whole all ? all : null;
     if (whole != null && !streams) {
       usage = mode == UsageMode.OFF ? usage : UsageScanner.scan(whole.bytes());
