@@ -38,6 +38,7 @@ final class ApplicationClassLoader extends URLClassLoader {
           "org.w3c.dom.",
           "org.xml.sax.",
           "dev.berth.api.",
+          "dev.berth.web.",
           "io.vertx.",
           "io.netty.",
           "org.slf4j.");

@@ -1,0 +1,108 @@
+package dev.berth.web;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import javax.tools.JavaFileObject;
+import javax.tools.SimpleJavaFileObject;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The provider of Jakarta Validation, with a small one of this test. */
+class BeanValidationTest {
+  private static final String FACTORY =
+      "package jakarta.validation; public interface ValidatorFactory extends AutoCloseable"
+          + " { Validator getValidator(); }";
+  private static final String VALIDATOR =
+      "package jakarta.validation; public interface Validator"
+          + " { <T> java.util.Set<ConstraintViolation<T>> validate(T value, Class<?>... groups); }";
+  private static final String VIOLATION =
+      "package jakarta.validation; public record ConstraintViolation<T>(Object getPropertyPath,"
+          + " String getMessage) {}";
+  private static final String VALIDATION =
+      """
+      package jakarta.validation;
+      public final class Validation {
+        public static class NoProviderFoundException extends RuntimeException {}
+        public static ValidatorFactory buildDefaultValidatorFactory() {
+          %s
+        }
+        record Factory() implements ValidatorFactory {
+          public Validator getValidator() {
+            return new Validator() {
+              public <T> java.util.Set<ConstraintViolation<T>> validate(T value, Class<?>... groups) {
+                return java.util.Set.of(new ConstraintViolation<T>("items[0].count", value + " is bad"));
+              }
+            };
+          }
+          public void close() {
+            System.setProperty("closed.factory", "true");
+          }
+        }
+      }
+      """;
+
+  @TempDir Path classes;
+
+  private ClassLoader loader(String body) throws IOException {
+    List<JavaFileObject> sources = new ArrayList<>();
+    Map.of(
+            "ValidatorFactory", FACTORY,
+            "Validator", VALIDATOR,
+            "ConstraintViolation", VIOLATION,
+            "Validation", VALIDATION.formatted(body))
+        .forEach((name, text) -> sources.add(source(name, text)));
+    List<String> options = List.of("-d", classes.toString(), "-proc:none");
+    assertThat(
+            ToolProvider.getSystemJavaCompiler()
+                .getTask(null, null, null, options, null, sources)
+                .call())
+        .isTrue();
+    URL[] urls = {classes.toUri().toURL()};
+    return new URLClassLoader(urls, getClass().getClassLoader());
+  }
+
+  private static JavaFileObject source(String name, String text) {
+    URI uri = URI.create("string:///jakarta/validation/" + name + ".java");
+    return new SimpleJavaFileObject(uri, JavaFileObject.Kind.SOURCE) {
+      @Override
+      public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+        return text;
+      }
+    };
+  }
+
+  @Test
+  void violationsHaveTheirPathAndMessage() throws IOException {
+    List<String> found = new ArrayList<>();
+    try (BeanValidation validation = BeanValidation.find(loader("return new Factory();"))) {
+      validation.validate("it", (path, message) -> found.add(path + ": " + message));
+    }
+    assertThat(found).containsExactly("items[0].count: it is bad");
+    assertThat(System.clearProperty("closed.factory")).isEqualTo("true");
+  }
+
+  @Test
+  void annotationsWithoutAProviderAreNoProvider() throws IOException {
+    assertThat(BeanValidation.find(loader("throw new NoProviderFoundException();"))).isNull();
+    assertThat(BeanValidation.find(ClassLoader.getPlatformClassLoader())).isNull();
+  }
+
+  @Test
+  void aProviderThatDoesNotStartIsReported() {
+    assertThatIllegalStateException()
+        .isThrownBy(
+            () -> BeanValidation.find(loader("throw new IllegalStateException(\"no EL\");")))
+        .withMessage("Jakarta Validation: its provider does not start")
+        .withStackTraceContaining("no EL");
+  }
+}
