@@ -4,12 +4,11 @@ import dev.berth.api.Response;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 
 /** The problems of one request. Confined to the request. */
 final class ProblemList {
   static final int MAX_PROBLEMS = 100;
-  private final List<Map<String, Object>> problems = new ArrayList<>(0);
+  private final List<JsonObject> problems = new ArrayList<>(0);
 
   /**
    * Adds a problem, up to a limit.
@@ -19,7 +18,7 @@ final class ProblemList {
    */
   void add(String in, String field, String message) {
     if (problems.size() < MAX_PROBLEMS) {
-      problems.add(Map.of("in", in, "field", field, "message", message));
+      problems.add(new JsonObject().put("in", in).put("field", field).put("message", message));
     }
   }
 
@@ -28,7 +27,7 @@ final class ProblemList {
   }
 
   boolean has(String field) {
-    return problems.stream().anyMatch(problem -> field.equals(problem.get("field")));
+    return problems.stream().anyMatch(problem -> field.equals(problem.getString("field")));
   }
 
   /** Returns the response with status 400 that lists all problems. */

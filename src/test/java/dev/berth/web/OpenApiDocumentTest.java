@@ -49,7 +49,9 @@ class OpenApiDocumentTest {
     Vertx vertx = Vertx.vertx();
     try {
       JsonObject document =
-          document().put("servers", new JsonArray().add(new JsonObject().put("url", "/")));
+          document()
+              .put(
+                  "servers", new JsonArray().add(new JsonObject().put("url", "http://localhost/")));
       OpenAPIContract contract =
           OpenAPIContract.from(vertx, new JsonObject(document.encode()))
               .toCompletionStage()
