@@ -10,27 +10,24 @@ import org.jspecify.annotations.Nullable;
  * The Jakarta Validation provider of the application's jars. Called by reflection, because Berth
  * does not depend on it. Thread-safe.
  */
-final class BeanValidation implements AutoCloseable {
+final class BeanValidation {
   private static final String PACKAGE = "jakarta.validation.";
   private static final Class<?>[] NO_GROUPS = {};
 
-  private final AutoCloseable factory;
   private final Object validator;
   private final Method validate;
   private final Method pathOf;
   private final Method messageOf;
 
-  private BeanValidation(ClassLoader loader, AutoCloseable factory)
+  private BeanValidation(Object factory, @Nullable ClassLoader loader)
       throws ReflectiveOperationException {
-    this.factory = factory;
-    Class<?> type = Class.forName(PACKAGE + "ValidatorFactory", true, loader);
-    validator = type.getMethod("getValidator").invoke(factory);
-    validate =
-        Class.forName(PACKAGE + "Validator", true, loader)
-            .getMethod("validate", Object.class, Class[].class);
-    Class<?> violation = Class.forName(PACKAGE + "ConstraintViolation", true, loader);
-    pathOf = violation.getMethod("getPropertyPath");
-    messageOf = violation.getMethod("getMessage");
+    Class<?> factories = Class.forName(PACKAGE + "ValidatorFactory", true, loader);
+    validator = factories.getMethod("getValidator").invoke(factory);
+    Class<?> validators = Class.forName(PACKAGE + "Validator", true, loader);
+    validate = validators.getMethod("validate", Object.class, Class[].class);
+    Class<?> violations = Class.forName(PACKAGE + "ConstraintViolation", true, loader);
+    pathOf = violations.getMethod("getPropertyPath");
+    messageOf = violations.getMethod("getMessage");
   }
 
   /**
@@ -42,17 +39,15 @@ final class BeanValidation implements AutoCloseable {
     try {
       Class<?> validation = Class.forName(PACKAGE + "Validation", true, loader);
       Object factory = validation.getMethod("buildDefaultValidatorFactory").invoke(null);
-      return new BeanValidation(loader, (AutoCloseable) factory);
+      return new BeanValidation(factory, loader);
     } catch (ClassNotFoundException absent) {
       return null;
-    } catch (InvocationTargetException failed) {
-      Throwable cause = failed.getCause();
+    } catch (ReflectiveOperationException failed) {
+      Throwable cause = failed instanceof InvocationTargetException ? failed.getCause() : failed;
       if (cause.getClass().getSimpleName().equals("NoProviderFoundException")) {
         return null; // the annotations only
       }
       throw new IllegalStateException("Jakarta Validation: its provider does not start", cause);
-    } catch (ReflectiveOperationException strange) {
-      throw new IllegalStateException("Jakarta Validation: of an unknown form", strange);
     }
   }
 
@@ -62,19 +57,8 @@ final class BeanValidation implements AutoCloseable {
       for (Object each : (Set<?>) validate.invoke(validator, value, NO_GROUPS)) {
         violations.accept(pathOf.invoke(each).toString(), (String) messageOf.invoke(each));
       }
-    } catch (InvocationTargetException failed) {
-      throw new IllegalStateException("Jakarta Validation: failed", failed.getCause());
-    } catch (IllegalAccessException impossible) { // public interfaces
-      throw new IllegalStateException(impossible);
-    }
-  }
-
-  @Override
-  public void close() {
-    try {
-      factory.close();
-    } catch (Exception failure) {
-      throw new IllegalStateException("Jakarta Validation: its provider does not stop", failure);
+    } catch (ReflectiveOperationException failed) {
+      throw new IllegalStateException("Jakarta Validation: failed", failed);
     }
   }
 }

@@ -12,6 +12,16 @@ import java.util.Set;
 /** The OpenAPI 3.1 document of a set of typed routes. */
 final class OpenApiDocument {
   private static final String INVALID = "InvalidRequest";
+  private static final String INVALID_SCHEMA =
+      """
+      {"type": "object", "required": ["code", "problems"], "properties": {
+        "code": {"type": "string"},
+        "problems": {"type": "array", "items": {
+          "type": "object", "required": ["in", "field", "message"], "properties": {
+            "in": {"enum": ["path", "query", "header", "body"]},
+            "field": {"type": "string"},
+            "message": {"type": "string"}}}}}}
+      """;
 
   private final Map<Class<?>, String> names = new LinkedHashMap<>();
   private final Set<String> operations = new HashSet<>();
@@ -33,7 +43,7 @@ final class OpenApiDocument {
     }
     Map<String, Object> schemas = new LinkedHashMap<>();
     routes.models.records().forEach((type, model) -> schemas.put(names.get(type), schema(model)));
-    schemas.put(INVALID, invalidRequest());
+    schemas.put(INVALID, new JsonObject(INVALID_SCHEMA));
     return new JsonObject()
         .put("openapi", "3.1.0")
         .put("info", Map.of("title", routes.title, "version", routes.version))
@@ -44,19 +54,18 @@ final class OpenApiDocument {
   private void nameRecords(Map<Class<?>, RecordModel> records) {
     Set<String> used = new HashSet<>(Set.of(INVALID));
     for (Class<?> type : records.keySet()) {
-      String name = type.getSimpleName().replaceAll("[^A-Za-z0-9._-]", "_");
-      String free = name;
-      for (int i = 2; !used.add(free); i++) {
-        free = name + i;
+      String name = type.getSimpleName().replaceAll("[^A-Za-z0-9]", "_"); // as of $
+      while (!used.add(name)) {
+        name += "_";
       }
-      names.put(type, free);
+      names.put(type, name);
     }
   }
 
   private Map<String, Object> schema(RecordModel model) {
     Map<String, Object> properties = new LinkedHashMap<>();
     List<String> required = new ArrayList<>();
-    for (RecordModel.Part part : model.parts) {
+    for (RecordModel.RecordPart part : model.parts) {
       properties.put(part.name(), part.model().schema(true, names));
       if (part.model().required()) {
         required.add(part.name());
@@ -107,8 +116,7 @@ final class OpenApiDocument {
 
   private List<Map<String, Object>> parameters(TypedRoute route) {
     List<Map<String, Object>> parameters = new ArrayList<>();
-    Set<String> bound = new HashSet<>();
-    for (ParameterBinder.Parameter each : route.parameters.parameters) {
+    for (ParameterBinder.BoundParameter each : route.parameters.parameters) {
       Map<String, Object> schema = new LinkedHashMap<>(each.model().schema(false, names));
       if (each.defaultText() != null) {
         Object value = each.type().parse().apply(each.defaultText());
@@ -117,10 +125,10 @@ final class OpenApiDocument {
         schema.put("default", each.model().isList() ? List.of(shown) : shown);
       }
       parameters.add(parameter(each.in(), each.name(), each.required(), schema));
-      bound.add(each.in() + each.name());
     }
     for (String name : route.pathNames) {
-      if (!bound.contains("path" + name)) {
+      if (parameters.stream()
+          .noneMatch(each -> each.get("in").equals("path") && each.get("name").equals(name))) {
         parameters.add(parameter("path", name, true, Map.of("type", "string")));
       }
     }
@@ -129,8 +137,7 @@ final class OpenApiDocument {
 
   private static Map<String, Object> parameter(
       String in, String name, boolean required, Map<String, Object> schema) {
-    return Map.of(
-        "in", in, "name", name, "required", required || in.equals("path"), "schema", schema);
+    return Map.of("in", in, "name", name, "required", required, "schema", schema);
   }
 
   private Map<String, Object> responses(TypedRoute route, boolean checked) {
@@ -158,20 +165,5 @@ final class OpenApiDocument {
 
   private static Map<String, Object> content(String type, Map<String, Object> schema) {
     return Map.of(MediaRanges.typeOf(type), Map.of("schema", schema));
-  }
-
-  private static Map<String, Object> invalidRequest() {
-    Map<String, Object> text = Map.of("type", "string");
-    Map<String, Object> place = Map.of("enum", List.of("path", "query", "header", "body"));
-    Map<String, Object> problem =
-        object(Map.of("in", place, "field", text, "message", text), "in", "field", "message");
-    return object(
-        Map.of("code", text, "problems", Map.of("type", "array", "items", problem)),
-        "code",
-        "problems");
-  }
-
-  private static Map<String, Object> object(Map<String, Object> properties, String... required) {
-    return Map.of("type", "object", "properties", properties, "required", List.of(required));
   }
 }

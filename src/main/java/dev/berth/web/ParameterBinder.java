@@ -1,6 +1,7 @@
 package dev.berth.web;
 
 import dev.berth.api.Headers;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.RecordComponent;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -16,35 +17,66 @@ final class ParameterBinder {
   /**
    * A parameter.
    *
-   * @param component name of the record component
+   * @param component name and type of the record component
    * @param in path, query or header
    * @param name name in the request
+   * @param model form of the value; {@code type} is the form of one text
    */
-  record Parameter(
-      String component,
+  record BoundParameter(
+      RecordComponent component,
       String in,
       String name,
       ValueModel model,
-      boolean optional,
+      TextType type,
       @Nullable String defaultText) {
 
-    /** Returns the type of one text: that of the elements for a list. */
-    ScalarType type() {
-      ScalarType scalar = model.isList() ? model.element().scalar() : model.scalar();
-      if (scalar == null || model.isList() && model.raw() != List.class) {
+    static BoundParameter of(RecordComponent component, List<String> pathNames, ValueModel model) {
+      HeaderName header = component.getAnnotation(HeaderName.class);
+      QueryName query = component.getAnnotation(QueryName.class);
+      DefaultValue text = component.getAnnotation(DefaultValue.class);
+      String own = component.getName();
+      String in = pathNames.contains(own) ? "path" : header == null ? "query" : "header";
+      String name = header != null ? header.value() : query != null ? query.value() : own;
+      TextType type = model.raw() == List.class ? model.element().scalar() : model.scalar();
+      if (type == null) {
         throw new IllegalArgumentException(
             "parameter %s: %s (expected: a scalar, or an Optional or List of one)"
-                .formatted(component, model.raw().getSimpleName()));
+                .formatted(own, model.raw().getSimpleName()));
       }
-      return scalar;
+      if (text != null) {
+        type.parse().apply(text.value());
+      }
+      String present = text == null ? null : text.value();
+      return new BoundParameter(
+          component, in, in.equals("path") ? own : name, model, type, present);
     }
 
     boolean required() {
-      return model.required() && defaultText == null && !model.isList();
+      return in.equals("path") || model.required() && defaultText == null && !model.isList();
+    }
+
+    /** Returns the value of all texts; null when it is absent or invalid. */
+    @Nullable Object parse(List<String> given, ProblemList problems) {
+      List<String> texts = given.isEmpty() && defaultText != null ? List.of(defaultText) : given;
+      if (texts.isEmpty() && required()) {
+        problems.add(in, name, "missing (expected: a value)");
+      } else if (texts.size() > 1 && !model.isList()) {
+        problems.add(in, name, texts.size() + " values (expected: one)");
+        return null;
+      }
+      List<Object> values = new ArrayList<>(texts.size());
+      for (String text : texts) {
+        try {
+          values.add(type.parse().apply(text));
+        } catch (RuntimeException invalid) {
+          problems.add(in, name, text + " (expected: " + type.expected() + ")");
+        }
+      }
+      return model.isList() ? List.copyOf(values) : values.isEmpty() ? null : values.get(0);
     }
   }
 
-  final List<Parameter> parameters = new ArrayList<>();
+  final List<BoundParameter> parameters = new ArrayList<>();
   private final RecordModel members;
   private final boolean query;
 
@@ -54,41 +86,21 @@ final class ParameterBinder {
    * @throws IllegalArgumentException when a component cannot be a parameter
    */
   ParameterBinder(Class<?> type, List<String> pathNames, TypeModels models) {
-    if (!type.isRecord()) {
-      throw new IllegalArgumentException(
-          "parameters: " + type.getName() + " (expected: a record, or TypedRequest.Empty)");
-    }
     members = new RecordModel(type);
     for (RecordComponent each : type.getRecordComponents()) {
-      HeaderName header = each.getAnnotation(HeaderName.class);
-      QueryName named = each.getAnnotation(QueryName.class);
-      DefaultValue text = each.getAnnotation(DefaultValue.class);
-      String in = pathNames.contains(each.getName()) ? "path" : header == null ? "query" : "header";
-      String name =
-          in.equals("path") || header == null && named == null
-              ? each.getName()
-              : header != null ? header.value() : named.value();
-      boolean optional = each.getType() == Optional.class;
-      Parameter parameter =
-          new Parameter(
-              each.getName(),
-              in,
-              name,
-              models.of(each),
-              optional,
-              text == null ? null : text.value());
-      if (text != null) {
-        parameter.type().parse().apply(text.value());
-      }
-      parameter.type();
-      parameters.add(parameter);
+      parameters.add(BoundParameter.of(each, pathNames, models.of(each)));
     }
     query = parameters.stream().anyMatch(each -> each.in.equals("query"));
   }
 
-  /** Returns the name of a component's parameter and its place, for a violation. */
-  Optional<Parameter> named(String component) {
-    return parameters.stream().filter(each -> each.component.equals(component)).findFirst();
+  /** Adds a problem of a component. */
+  void addProblem(String component, String message, ProblemList problems) {
+    parameters.stream()
+        .filter(each -> each.component.getName().equals(component))
+        .findFirst()
+        .ifPresentOrElse(
+            each -> problems.add(each.in, each.name, message),
+            () -> problems.add("query", component, message));
   }
 
   /** Returns the record; null when there are problems. */
@@ -98,65 +110,34 @@ final class ParameterBinder {
       Headers headers,
       boolean limits,
       ProblemList problems) {
-    Map<String, List<String>> queries = query ? parse(queryText) : Map.of();
+    Map<String, List<String>> queries = query && queryText != null ? valuesOf(queryText) : Map.of();
     Object[] values = new Object[parameters.size()];
     for (int i = 0; i < values.length; i++) {
-      Parameter each = parameters.get(i);
+      BoundParameter each = parameters.get(i);
       List<String> texts =
           switch (each.in) {
             case "path" -> List.of(path.get(each.name));
             case "query" -> queries.getOrDefault(each.name, List.of());
             default -> headers.all(each.name);
           };
-      Object value = valueOf(each, texts, problems);
-      values[i] = each.optional ? Optional.ofNullable(value) : value;
+      Object value = each.parse(texts, problems);
+      values[i] = each.component.getType() == Optional.class ? Optional.ofNullable(value) : value;
       if (value != null) {
-        new ValueCheck(each.in, limits, null, problems).check(each.model, value, each.name);
+        new ValueCheck(each.in, limits, null, problems).check(each.name, each.model, value);
       }
-    }
-    if (!problems.isEmpty()) {
-      return null;
     }
     try {
-      return members.create(values);
-    } catch (IllegalArgumentException refused) {
-      problems.add("query", "", String.valueOf(refused.getMessage()));
+      return problems.isEmpty() ? members.create(values) : null;
+    } catch (InvocationTargetException refused) {
+      if (!(refused.getCause() instanceof IllegalArgumentException)) {
+        throw new IllegalStateException(refused.getCause());
+      }
+      problems.add("query", "", String.valueOf(refused.getCause().getMessage()));
       return null;
     }
   }
 
-  private static @Nullable Object valueOf(
-      Parameter parameter, List<String> given, ProblemList problems) {
-    List<String> texts =
-        given.isEmpty() && parameter.defaultText != null ? List.of(parameter.defaultText) : given;
-    boolean list = parameter.model.isList();
-    if (texts.isEmpty() && !list && parameter.model.required()) {
-      problems.add(parameter.in, parameter.name, "missing (expected: a value)");
-    } else if (texts.size() > 1 && !list) {
-      problems.add(parameter.in, parameter.name, texts.size() + " values (expected: one)");
-    } else {
-      List<Object> values = new ArrayList<>(texts.size());
-      for (String text : texts) {
-        try {
-          values.add(parameter.type().parse().apply(text));
-        } catch (RuntimeException invalid) {
-          String expected = parameter.type().expected();
-          problems.add(parameter.in, parameter.name, shown(text) + " (expected: " + expected + ")");
-        }
-      }
-      return list ? List.copyOf(values) : values.isEmpty() ? null : values.get(0);
-    }
-    return null;
-  }
-
-  private static String shown(String text) {
-    return text.length() <= 100 ? text : text.substring(0, 100) + "…";
-  }
-
-  private static Map<String, List<String>> parse(@Nullable String query) {
-    if (query == null) {
-      return Map.of();
-    }
+  private static Map<String, List<String>> valuesOf(String query) {
     Map<String, List<String>> values = new HashMap<>();
     for (String part : query.split("&")) {
       int equals = part.indexOf('=');

@@ -1,25 +1,44 @@
 package dev.berth.web;
 
 import dev.berth.api.Response;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.util.ArrayList;
 import java.util.List;
 
-/** The problems of one request. Confined to the request. */
+/** The problems of one request, with a limit. Confined to the request. */
 final class ProblemList {
   static final int MAX_PROBLEMS = 100;
-  private final List<JsonObject> problems = new ArrayList<>(0);
+  private static final int MAX_CHARS = 300;
+
+  private final JsonArray problems = new JsonArray();
 
   /**
-   * Adds a problem, up to a limit.
+   * Adds a problem.
    *
    * @param in path, query, header or body
-   * @param field name of the parameter, or path of the field such as items[2].sku
+   * @param path names and indexes; empty for the whole body
    */
+  void add(String in, List<?> path, String message) {
+    if (problems.size() < MAX_PROBLEMS) {
+      StringBuilder field = new StringBuilder();
+      for (Object step : path) {
+        String name = step instanceof Integer index ? "[" + index + "]" : "." + step;
+        field.append(field.isEmpty() && name.startsWith(".") ? name.substring(1) : name);
+      }
+      add(in, field.isEmpty() ? in : field.toString(), message);
+    }
+  }
+
+  /** Adds a problem of a field by its text. */
   void add(String in, String field, String message) {
     if (problems.size() < MAX_PROBLEMS) {
-      problems.add(new JsonObject().put("in", in).put("field", field).put("message", message));
+      problems.add(
+          new JsonObject().put("in", in).put("field", cut(field)).put("message", cut(message)));
     }
+  }
+
+  private static String cut(String text) {
+    return text.length() <= MAX_CHARS ? text : text.substring(0, MAX_CHARS) + "…";
   }
 
   boolean isEmpty() {
@@ -27,7 +46,7 @@ final class ProblemList {
   }
 
   boolean has(String field) {
-    return problems.stream().anyMatch(problem -> field.equals(problem.getString("field")));
+    return problems.stream().anyMatch(each -> field.equals(((JsonObject) each).getString("field")));
   }
 
   /** Returns the response with status 400 that lists all problems. */

@@ -1,7 +1,5 @@
 package dev.berth.web;
 
-import dev.berth.api.AsyncHandler;
-import dev.berth.api.BlockingHandler;
 import dev.berth.api.Headers;
 import dev.berth.api.ReplicaContext;
 import dev.berth.api.Request;
@@ -19,7 +17,7 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** Service of requests by typed routes: match, negotiate, bind, validate, call, respond. */
-final class RouteDispatcher implements AutoCloseable {
+final class RouteDispatcher {
   private static final String ALLOW = "allow";
 
   private final RouteTree tree = new RouteTree();
@@ -42,84 +40,56 @@ final class RouteDispatcher implements AutoCloseable {
     return new RouteDispatcher(routes, setup.getClass());
   }
 
-  /** Returns a handler whose functions never block. */
-  AsyncHandler async() {
-    return new AsyncHandler() {
-      @Override
-      public Future<Response> handle(Request request, RequestContext context) {
-        Prepared prepared = prepare(request, context);
-        if (prepared.response() != null) {
-          return Future.succeededFuture(prepared.response());
-        }
-        Object result;
-        try {
-          result = prepared.route().function.handle(prepared.typed(), context);
-        } catch (Exception failure) {
-          return Future.failedFuture(failure);
-        }
-        return result instanceof Future<?> future
-            ? future.map(value -> respond(prepared, value))
-            : Future.succeededFuture(respond(prepared, result));
-      }
-
-      @Override
-      public void stop() {
-        close();
-      }
-    };
-  }
-
-  /** Returns a handler whose functions may block. */
-  BlockingHandler blocking() {
-    return new BlockingHandler() {
-      @Override
-      public Response handle(Request request, RequestContext context) throws Exception {
-        Prepared prepared = prepare(request, context);
-        return prepared.response() == null
-            ? respond(prepared, prepared.route().function.handle(prepared.typed(), context))
-            : prepared.response();
-      }
-
-      @Override
-      public void stop() {
-        close();
-      }
-    };
-  }
-
-  /** Releases the validator of the application. */
-  @Override
-  public void close() {
-    if (validation != null) {
-      validation.close();
+  /** Serves a request by functions that never block. */
+  Future<Response> serve(Request request, RequestContext context) {
+    PreparedCall prepared = prepare(request, context);
+    if (prepared.response() != null) {
+      return Future.succeededFuture(prepared.response());
+    }
+    try {
+      Object result = prepared.route().function.handle(prepared.typed(), context);
+      return result instanceof Future<?> future
+          ? future.map(value -> respond(prepared, value))
+          : Future.succeededFuture(respond(prepared, result));
+    } catch (Exception failure) {
+      return Future.failedFuture(failure);
     }
   }
 
+  /** Serves a request by functions that may block. */
+  Response serveBlocking(Request request, RequestContext context) throws Exception {
+    PreparedCall prepared = prepare(request, context);
+    return prepared.response() == null
+        ? respond(prepared, prepared.route().function.handle(prepared.typed(), context))
+        : prepared.response();
+  }
+
   /** A request that has a response already, or its route and values. */
-  private record Prepared(
+  private record PreparedCall(
       @Nullable Response response,
       @Nullable TypedRoute route,
       @Nullable TypedRequest<Object, Object> typed) {
 
-    static Prepared of(Response response, String template) {
-      return new Prepared(response.withHeader(TypedRoute.ROUTE_HEADER, template), null, null);
+    static PreparedCall of(Response response, String template) {
+      return new PreparedCall(response.withHeader(TypedRoute.ROUTE_HEADER, template), null, null);
     }
   }
 
-  private Prepared prepare(Request request, RequestContext context) {
-    RouteTree.Match match = tree.find(below(context.routePrefix(), request.path()));
+  private PreparedCall prepare(Request request, RequestContext context) {
+    RouteTree.RouteMatch match = tree.find(below(context.routePrefix(), request.path()));
     if (match == null) {
-      return new Prepared(refusal(404, "not_found", "no route has this path"), null, null);
+      return new PreparedCall(refusal(404, "not_found", "no route has this path"), null, null);
     }
     Map<String, TypedRoute> routes = match.node().routes;
     String method = request.method().equals("HEAD") ? "GET" : request.method();
     TypedRoute route = routes.get(method);
     if (route == null) {
-      return Prepared.of(otherMethod(method, routes), routes.values().iterator().next().template);
+      return PreparedCall.of(
+          otherMethod(method, routes), routes.values().iterator().next().template);
     }
     Response refusal = negotiate(route, request.headers());
     if (refusal != null) {
-      return Prepared.of(refusal, route.template);
+      return PreparedCall.of(refusal, route.template);
     }
     Map<String, String> path = new LinkedHashMap<>();
     for (int i = 0; i < route.pathNames.size(); i++) {
@@ -131,17 +101,18 @@ final class RouteDispatcher implements AutoCloseable {
         route.parameters.bind(path, request.query(), request.headers(), limits, problems);
     Object body =
         route.body == null
-            ? new TypedRequest.Empty()
+            ? new TypedRequest.NoValue()
             : route.body.read(request.bytes(), limits, problems);
     validate(route, parameters, body, problems);
     return problems.isEmpty()
-        ? new Prepared(null, route, new TypedRequest<>(parameters, body, request, path))
-        : Prepared.of(problems.toResponse(), route.template);
+        ? new PreparedCall(null, route, new TypedRequest<>(parameters, body, request, path))
+        : PreparedCall.of(problems.toResponse(), route.template);
   }
 
   private static String below(String prefix, String path) {
-    int end = prefix.endsWith("/") ? prefix.length() - 1 : prefix.length();
-    return path.startsWith(prefix) ? path.substring(end) : path;
+    String folder = prefix.endsWith("/") ? prefix : prefix + "/";
+    String whole = path.equals(prefix) ? folder : path; // the prefix itself is its root
+    return whole.startsWith(folder) ? whole.substring(folder.length() - 1) : path;
   }
 
   private void validate(
@@ -152,13 +123,7 @@ final class RouteDispatcher implements AutoCloseable {
     if (parameters != null) {
       validation.validate(
           parameters,
-          (component, message) ->
-              route
-                  .parameters
-                  .named(component)
-                  .ifPresentOrElse(
-                      each -> problems.add(each.in(), each.name(), message),
-                      () -> problems.add("query", component, message)));
+          (component, message) -> route.parameters.addProblem(component, message, problems));
     }
     if (body != null) {
       validation.validate(body, (field, message) -> problems.add("body", field, message));
@@ -206,7 +171,7 @@ final class RouteDispatcher implements AutoCloseable {
         status, new JsonObject().put("code", code).put("message", message).encode());
   }
 
-  private Response respond(Prepared prepared, @Nullable Object result) {
+  private Response respond(PreparedCall prepared, @Nullable Object result) {
     TypedRoute route = prepared.route();
     Response response;
     if (result instanceof Response own) {

@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * User code of one typed route.
  *
- * @param <P> the record of parameters, or {@link TypedRequest.Empty}
- * @param <B> the class of the body, or {@link TypedRequest.Empty}
+ * @param <P> the record of parameters, or {@link TypedRequest.NoValue}
+ * @param <B> the class of the body, or {@link TypedRequest.NoValue}
  */
 @FunctionalInterface
 public interface RouteFunction<P, B> {

@@ -26,7 +26,7 @@ final class RouteTree {
   }
 
   /** A node with the decoded segments at its parameters. */
-  record Match(Node node, List<String> values) {}
+  record RouteMatch(Node node, List<String> values) {}
 
   private final Node root = new Node();
 
@@ -57,7 +57,7 @@ final class RouteTree {
   }
 
   /** Returns the node of a path; null when no template matches. */
-  @Nullable Match find(String path) {
+  @Nullable RouteMatch find(String path) {
     List<String> segments = new ArrayList<>();
     for (String raw : segmentsOf(path)) {
       String segment = decode(raw);
@@ -68,7 +68,7 @@ final class RouteTree {
     }
     List<String> values = new ArrayList<>(4);
     Node found = find(root, segments, 0, values);
-    return found == null ? null : new Match(found, values);
+    return found == null ? null : new RouteMatch(found, values);
   }
 
   private static @Nullable Node find(Node at, List<String> path, int from, List<String> values) {

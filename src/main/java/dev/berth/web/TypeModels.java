@@ -81,8 +81,8 @@ final class TypeModels {
       inner = arguments.isEmpty() ? Object.class : arguments.get(arguments.size() - 1);
     }
     ValueModel element = inner == null ? null : of(inner);
-    ScalarType scalar = ScalarType.of(raw, json);
-    RecordModel members = raw.isRecord() ? recordOf(raw) : null;
+    TextType scalar = TextType.of(raw, json);
+    RecordModel members = raw.isRecord() && !hasOwnForm(raw) ? recordOf(raw) : null;
     Map<String, Object> limits = limits(annotations, scalar, element);
     return new ValueModel(raw, scalar, members, element, !nullable, limits);
   }
@@ -100,6 +100,13 @@ final class TypeModels {
     return type instanceof GenericArrayType ? Object[].class : Object.class;
   }
 
+  /** Returns whether Jackson writes a record as another value. */
+  private static boolean hasOwnForm(Class<?> type) {
+    return Stream.of(type.getDeclaredMethods())
+        .flatMap(each -> Stream.of(each.getAnnotations()))
+        .anyMatch(each -> each.annotationType().getSimpleName().equals("JsonValue"));
+  }
+
   private RecordModel recordOf(Class<?> type) {
     RecordModel known = records.get(type);
     if (known == null) {
@@ -109,7 +116,7 @@ final class TypeModels {
       for (RecordComponent each : type.getRecordComponents()) {
         String name = names.get(each.getName());
         if (name != null) { // else ignored by annotations
-          known.add(name, of(each), each);
+          known.add(name, of(each), each.getAccessor());
         }
       }
     }
@@ -118,7 +125,7 @@ final class TypeModels {
 
   /** Returns the limits as keywords of JSON schema. */
   private static Map<String, Object> limits(
-      Annotation[] annotations, @Nullable ScalarType scalar, @Nullable ValueModel element) {
+      Annotation[] annotations, @Nullable TextType scalar, @Nullable ValueModel element) {
     Map<String, Object> limits = new LinkedHashMap<>();
     String size = element == null ? "Length" : element.isMap() ? "Properties" : "Items";
     for (Annotation each : annotations) {

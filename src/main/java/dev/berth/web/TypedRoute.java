@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** One typed route. Its methods describe it for the OpenAPI document; call them in the setup. */
+/** A typed route. Its methods complete its description; call them in the setup. */
 public final class TypedRoute {
   static final String ROUTE_HEADER = "x-berth-route";
   static final String JSON = "application/json";
@@ -19,7 +19,7 @@ public final class TypedRoute {
   final String place;
   final List<String> pathNames;
   final ParameterBinder parameters;
-  final @Nullable BodyReader body;
+  final @Nullable JsonBodyReader body;
   final ValueModel result;
   final RouteFunction<Object, Object> function;
   final Map<Integer, String> otherStatuses = new TreeMap<>();
@@ -36,7 +36,7 @@ public final class TypedRoute {
       String template,
       String place,
       ParameterBinder parameters,
-      @Nullable BodyReader body,
+      @Nullable JsonBodyReader body,
       ValueModel result,
       RouteFunction<Object, Object> function) {
     this.method = method;

@@ -1,6 +1,6 @@
 package dev.berth.web;
 
-import dev.berth.web.TypedRequest.Empty;
+import dev.berth.web.TypedRequest.NoValue;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -38,31 +38,33 @@ public final class TypedRoutes {
   }
 
   /** Declares a GET route without parameters of a record; it also serves HEAD. */
-  public TypedRoute get(String template, Class<?> result, RouteFunction<Empty, Empty> function) {
-    return add("GET", template, Empty.class, Empty.class, result, function);
+  public TypedRoute get(
+      String template, Class<?> result, RouteFunction<NoValue, NoValue> function) {
+    return add("GET", template, NoValue.class, NoValue.class, result, function);
   }
 
   /** Declares a GET route with parameters; it also serves HEAD. */
   public <P extends Record> TypedRoute get(
-      String template, Class<P> parameters, Class<?> result, RouteFunction<P, Empty> function) {
-    return add("GET", template, parameters, Empty.class, result, function);
+      String template, Class<P> parameters, Class<?> result, RouteFunction<P, NoValue> function) {
+    return add("GET", template, parameters, NoValue.class, result, function);
   }
 
   /** Declares a DELETE route without parameters of a record. */
-  public TypedRoute delete(String template, Class<?> result, RouteFunction<Empty, Empty> function) {
-    return add("DELETE", template, Empty.class, Empty.class, result, function);
+  public TypedRoute delete(
+      String template, Class<?> result, RouteFunction<NoValue, NoValue> function) {
+    return add("DELETE", template, NoValue.class, NoValue.class, result, function);
   }
 
   /** Declares a DELETE route with parameters. */
   public <P extends Record> TypedRoute delete(
-      String template, Class<P> parameters, Class<?> result, RouteFunction<P, Empty> function) {
-    return add("DELETE", template, parameters, Empty.class, result, function);
+      String template, Class<P> parameters, Class<?> result, RouteFunction<P, NoValue> function) {
+    return add("DELETE", template, parameters, NoValue.class, result, function);
   }
 
   /** Declares a POST route with a body. */
   public <B> TypedRoute post(
-      String template, Class<B> body, Class<?> result, RouteFunction<Empty, B> function) {
-    return add("POST", template, Empty.class, body, result, function);
+      String template, Class<B> body, Class<?> result, RouteFunction<NoValue, B> function) {
+    return add("POST", template, NoValue.class, body, result, function);
   }
 
   /** Declares a POST route with parameters and a body. */
@@ -77,8 +79,8 @@ public final class TypedRoutes {
 
   /** Declares a PUT route with a body. */
   public <B> TypedRoute put(
-      String template, Class<B> body, Class<?> result, RouteFunction<Empty, B> function) {
-    return add("PUT", template, Empty.class, body, result, function);
+      String template, Class<B> body, Class<?> result, RouteFunction<NoValue, B> function) {
+    return add("PUT", template, NoValue.class, body, result, function);
   }
 
   /** Declares a PUT route with parameters and a body. */
@@ -93,8 +95,8 @@ public final class TypedRoutes {
 
   /** Declares a PATCH route with a body. */
   public <B> TypedRoute patch(
-      String template, Class<B> body, Class<?> result, RouteFunction<Empty, B> function) {
-    return add("PATCH", template, Empty.class, body, result, function);
+      String template, Class<B> body, Class<?> result, RouteFunction<NoValue, B> function) {
+    return add("PATCH", template, NoValue.class, body, result, function);
   }
 
   /** Declares a PATCH route with parameters and a body. */
@@ -117,8 +119,8 @@ public final class TypedRoutes {
       RouteFunction<P, B> function) {
     RouteTree.check(template);
     ParameterBinder binder = new ParameterBinder(parameters, RouteTree.namesOf(template), models);
-    BodyReader reader =
-        body == Empty.class ? null : new BodyReader(body, models.of(body), models.json(body));
+    JsonBodyReader reader =
+        body == NoValue.class ? null : new JsonBodyReader(body, models.of(body), models.json(body));
     ValueModel value = models.of(result);
     RouteFunction<Object, Object> erased = (RouteFunction<Object, Object>) (Object) function;
     TypedRoute route = new TypedRoute(method, template, place(), binder, reader, value, erased);

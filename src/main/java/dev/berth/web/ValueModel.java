@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 record ValueModel(
     Class<?> raw,
-    @Nullable ScalarType scalar,
+    @Nullable TextType scalar,
     @Nullable RecordModel members,
     @Nullable ValueModel element,
     boolean required,

@@ -1,5 +1,7 @@
 package dev.berth.web;
 
+import dev.berth.api.AsyncHandler;
+import dev.berth.api.BlockingHandler;
 import dev.berth.api.Deployment;
 import java.util.Objects;
 
@@ -16,7 +18,8 @@ public final class WebDeployment {
    */
   public static Deployment routes(String name, RouteSetup setup) {
     Objects.requireNonNull(setup, "setup");
-    return Deployment.of(name, replica -> RouteDispatcher.create(setup, replica).async());
+    return Deployment.of(
+        name, replica -> (AsyncHandler) RouteDispatcher.create(setup, replica)::serve);
   }
 
   /**
@@ -27,6 +30,7 @@ public final class WebDeployment {
    */
   public static Deployment blockingRoutes(String name, RouteSetup setup) {
     Objects.requireNonNull(setup, "setup");
-    return Deployment.of(name, replica -> RouteDispatcher.create(setup, replica).blocking());
+    return Deployment.of(
+        name, replica -> (BlockingHandler) RouteDispatcher.create(setup, replica)::serveBlocking);
   }
 }

@@ -68,7 +68,7 @@ class OpenApiDocumentTest {
   void recordsBecomeSchemasByName() {
     JsonObject schemas =
         new JsonObject(document().encode()).getJsonObject("components").getJsonObject("schemas");
-    assertThat(schemas.fieldNames()).containsExactly("Tree", "Leaf", "Leaf2", "InvalidRequest");
+    assertThat(schemas.fieldNames()).containsExactly("Tree", "Leaf", "Leaf_", "InvalidRequest");
     assertThat(schemas.getJsonObject("Tree"))
         .isEqualTo(
             new JsonObject(

@@ -3,7 +3,7 @@ package dev.berth.web;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.berth.web.TypedRequest.Empty;
+import dev.berth.web.TypedRequest.NoValue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -27,7 +27,7 @@ class RouteTreeTest {
         method,
         template,
         "here",
-        new ParameterBinder(Empty.class, RouteTree.namesOf(template), models),
+        new ParameterBinder(NoValue.class, RouteTree.namesOf(template), models),
         null,
         models.of(String.class),
         (request, context) -> "");
@@ -40,7 +40,7 @@ class RouteTreeTest {
   }
 
   private String found(String path) {
-    RouteTree.Match match = tree.find(path);
+    RouteTree.RouteMatch match = tree.find(path);
     return match == null
         ? "none"
         : match.node().routes.get("GET").template + " " + String.join(",", match.values());
@@ -118,7 +118,7 @@ class RouteTreeTest {
     }
     for (int i = 0; i < 50; i++) {
       String path = path(random);
-      RouteTree.Match match = any.find(path);
+      RouteTree.RouteMatch match = any.find(path);
       String found = match == null ? "" : match.node().routes.get("GET").template;
       assertThat(found).as("%s in %s", path, templates).isEqualTo(search(templates, path));
     }

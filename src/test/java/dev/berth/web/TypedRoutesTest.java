@@ -14,6 +14,10 @@ import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.List;
@@ -23,6 +27,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -378,8 +383,31 @@ class TypedRoutesTest {
     assertThat(document.getJsonArray("servers"))
         .isEqualTo(new JsonArray().add(new JsonObject().put("url", "/")));
     Response page = get("/docs", "accept", "text/html");
-    assertThat(berth(page)).contains("Shop &lt;1>", "/items/{id}", "Lists &lt;items>");
+    assertThat(berth(page)).contains("docs/start.js", "openapi.json");
     assertThat(page.headers().get("content-security-policy")).startsWith("default-src 'self'");
+    Response script = get("/docs/start.js");
+    assertThat(berth(script)).contains("SwaggerUIBundle");
+    String tag = script.headers().get("etag");
+    assertThat(get("/docs/start.js", "if-none-match", tag).status()).isEqualTo(304);
+    assertThat(get("/docs/swagger-ui.css").status()).isEqualTo(404);
+    assertThat(get("/docs/..%2Fdocs.html").status()).isEqualTo(404);
+  }
+
+  @Test
+  void filesOfSwaggerUiComeFromTheJarsOfTheApplication(@TempDir Path folder) throws Exception {
+    Path maven = folder.resolve("META-INF/maven/org.webjars/swagger-ui");
+    Path files = folder.resolve("META-INF/resources/webjars/swagger-ui/5.34.1");
+    Files.createDirectories(maven);
+    Files.createDirectories(files);
+    Files.writeString(maven.resolve("pom.properties"), "artifactId=swagger-ui\nversion=5.34.1\n");
+    Files.writeString(files.resolve("swagger-ui.css"), "css");
+    Files.writeString(files.resolve("secret.js"), "no");
+    URL[] urls = {folder.toUri().toURL()};
+    try (URLClassLoader loader = new URLClassLoader(urls, null)) {
+      Map<String, Buffer> found = DocumentRoutes.filesOf(loader);
+      assertThat(found).containsOnlyKeys("start.js", "swagger-ui.css");
+      assertThat(found.get("swagger-ui.css").toString()).isEqualTo("css");
+    }
   }
 
   private String berth(Response response) {

@@ -5,26 +5,25 @@ import io.vertx.core.buffer.Buffer;
 import org.jspecify.annotations.Nullable;
 
 /** Reading of JSON bodies of one class, with all problems of an invalid body. */
-record BodyReader(Class<?> type, ValueModel model, Json json) {
+record JsonBodyReader(Class<?> type, ValueModel model, Json json) {
 
-  /** Returns the body; null when there are problems. */
+  /** Returns the body; null when JSON is no value of the class. */
   @Nullable Object read(Buffer bytes, boolean limits, ProblemList problems) {
-    Object value = null;
-    ProblemList found = new ProblemList();
     try {
-      value = json.read(bytes, type);
-      new ValueCheck("body", limits, null, problems).check(model, value, "body");
+      Object value = json.read(bytes, type);
+      new ValueCheck("body", limits, null, problems).check(model, value);
+      return value;
     } catch (Json.Malformed malformed) {
       try {
         Object tree = json.read(bytes, Object.class);
-        new ValueCheck("body", limits, json, problems).check(model, tree, "body");
-      } catch (Json.Malformed noJson) {
-        // Its message equals the first one.
+        new ValueCheck("body", limits, json, problems).check(model, tree);
+      } catch (Json.Malformed invalid) {
+        // No JSON: the first parse has named the place.
       }
       if (!problems.has(malformed.field())) {
         problems.add("body", malformed.field(), String.valueOf(malformed.getMessage()));
       }
+      return null;
     }
-    return value;
   }
 }

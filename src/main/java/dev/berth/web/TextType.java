@@ -25,17 +25,23 @@ import org.jspecify.annotations.Nullable;
  * @param expected the form of valid texts, for messages
  * @param parse throws a {@link RuntimeException} for an invalid text
  */
-record ScalarType(Map<String, Object> schema, String expected, Function<String, Object> parse) {
-  private static final Map<Class<?>, ScalarType> KNOWN = new HashMap<>();
+record TextType(Map<String, Object> schema, String expected, Function<String, Object> parse) {
+  private static final Map<Class<?>, TextType> KNOWN = new HashMap<>();
 
   static {
     add("string", "", "a text", text -> text, String.class);
-    add("boolean", "", "true or false", ScalarType::parseBoolean, boolean.class, Boolean.class);
+    add("boolean", "", "true or false", TextType::parseBoolean, boolean.class, Boolean.class);
     add("integer", "int32", "a whole number", Integer::valueOf, int.class, Integer.class);
     add("integer", "int64", "a whole number", Long::valueOf, long.class, Long.class);
-    add("number", "double", "a number", ScalarType::parseDouble, double.class, Double.class);
+    add(
+        "number",
+        "double",
+        "a number",
+        text -> new BigDecimal(text).doubleValue(),
+        double.class,
+        Double.class);
     add("number", "", "a number", BigDecimal::new, BigDecimal.class);
-    add("string", "uuid", "a UUID", ScalarType::parseUuid, UUID.class);
+    add("string", "uuid", "a UUID", TextType::parseUuid, UUID.class);
     add("string", "date", "a date such as 2026-01-31", LocalDate::parse, LocalDate.class);
     add("string", "", "a time such as 12:30", LocalTime::parse, LocalTime.class);
     add("string", "", "a time such as 2026-01-31T12:30", LocalDateTime::parse, LocalDateTime.class);
@@ -64,7 +70,7 @@ record ScalarType(Map<String, Object> schema, String expected, Function<String, 
     Map<String, Object> schema =
         format.isEmpty() ? Map.of("type", type) : Map.of("type", type, "format", format);
     for (Class<?> each : classes) {
-      KNOWN.put(each, new ScalarType(schema, expected, parse));
+      KNOWN.put(each, new TextType(schema, expected, parse));
     }
   }
 
@@ -76,14 +82,6 @@ record ScalarType(Map<String, Object> schema, String expected, Function<String, 
     };
   }
 
-  private static Object parseDouble(String text) {
-    double value = Double.parseDouble(text);
-    if (!Double.isFinite(value) || !text.matches("[-+0-9.eE]++")) {
-      throw new NumberFormatException(text);
-    }
-    return value;
-  }
-
   private static Object parseUuid(String text) {
     UUID value = UUID.fromString(text); // accepts shorter groups
     if (!value.toString().equalsIgnoreCase(text)) {
@@ -93,12 +91,12 @@ record ScalarType(Map<String, Object> schema, String expected, Function<String, 
   }
 
   /** Returns the scalar type of a class; null for other classes. */
-  static @Nullable ScalarType of(Class<?> type, @Nullable Json json) {
+  static @Nullable TextType of(Class<?> type, @Nullable Json json) {
     return type.isEnum() ? ofEnum(type, json) : KNOWN.get(type);
   }
 
   /** Returns an enum type, whose texts are those of the JSON codec if there is one. */
-  private static ScalarType ofEnum(Class<?> type, @Nullable Json json) {
+  private static TextType ofEnum(Class<?> type, @Nullable Json json) {
     Map<String, Object> constants = new LinkedHashMap<>();
     for (Object constant : type.getEnumConstants()) {
       Buffer text = json == null ? Buffer.buffer() : json.write(constant);
@@ -107,7 +105,7 @@ record ScalarType(Map<String, Object> schema, String expected, Function<String, 
       constants.put(name, constant);
     }
     List<String> names = List.copyOf(constants.keySet());
-    return new ScalarType(
+    return new TextType(
         Map.of("type", "string", "enum", names),
         "one of " + names,
         text -> {
