@@ -2,7 +2,9 @@ package dev.berth.examples;
 
 import dev.berth.api.Application;
 import dev.berth.api.Deployment;
+import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.api.ResponseWriter;
 import dev.berth.web.DefaultValue;
 import dev.berth.web.TypedResponse;
 import dev.berth.web.TypedRoutes;
@@ -47,7 +49,7 @@ public final class Shop {
   /** Result of the model. */
   public record Price(long cents) {}
 
-  private static final int PAGE = 10;
+  private static final TypedResponse MISSING = TypedResponse.of(404, "no such item");
 
   private final Map<Long, Item> items = new ConcurrentSkipListMap<>();
   private final AtomicLong ids = new AtomicLong();
@@ -61,11 +63,13 @@ public final class Shop {
     return Application.of(
         WebDeployment.routes("shop", (routes, replica) -> new Shop().declare(routes))
             .withMaxOngoingRequests(100),
-        Deployment.blocking("model", Order.class, (order, context) -> price(order)));
+        Deployment.blocking(
+            "model",
+            Order.class,
+            (order, context) -> new Price((long) order.item().cents() * order.count())));
   }
 
   private void declare(TypedRoutes routes) {
-    routes.describe("Shop", "1.0");
     routes.get(
         "/items", Search.class, Item[].class, (request, context) -> list(request.parameters()));
     routes
@@ -82,7 +86,7 @@ public final class Shop {
         "/items/{id}",
         ItemId.class,
         Void.class,
-        (request, context) -> remove(request.parameters().id()));
+        (request, context) -> items.remove(request.parameters().id()) == null ? MISSING : null);
     routes.get(
         "/items/{id}/price",
         Quantity.class,
@@ -93,50 +97,41 @@ public final class Shop {
                     .handle("model")
                     .typed(Order.class, Price.class)
                     .call(new Order(item, request.parameters().count()))
-                : find(request.parameters().id()));
+                : MISSING);
     routes
         .get(
             "/events",
             Response.class,
             (request, context) ->
-                Response.stream(
-                    "text/event-stream",
-                    writer ->
-                        items.values().stream()
-                            .reduce(
-                                Future.<Void>succeededFuture(),
-                                (sent, item) ->
-                                    sent.compose(done -> context.after(Duration.ofMillis(100)))
-                                        .compose(
-                                            done -> writer.write("data: " + item.name() + "\n\n")),
-                                (first, second) -> second)))
+                Response.stream("text/event-stream", writer -> sendAll(writer, context)))
         .produces("text/event-stream");
   }
 
   private List<Item> list(Search search) {
     return items.values().stream()
         .filter(item -> item.name().contains(search.name().orElse("")))
-        .skip((search.page() - 1L) * PAGE)
-        .limit(PAGE)
+        .skip((search.page() - 1L) * 10)
+        .limit(10)
         .toList();
   }
 
   private Object find(long id) {
-    Item item = items.get(id);
-    return item == null ? TypedResponse.of(404, Map.of("code", "no_such_item")) : item;
+    return Optional.<Object>ofNullable(items.get(id)).orElse(MISSING);
   }
 
   private Item add(NewItem added) {
-    Item item = new Item(ids.incrementAndGet(), added.name(), added.cents());
-    items.put(item.id(), item);
-    return item;
+    return items.computeIfAbsent(
+        ids.incrementAndGet(), id -> new Item(id, added.name(), added.cents()));
   }
 
-  private Object remove(long id) {
-    return items.remove(id) == null ? find(id) : TypedResponse.of(204, null);
-  }
-
-  private static Price price(Order order) {
-    return new Price((long) order.item().cents() * order.count());
+  /** Sends each item as an event, 100 ms apart. */
+  private Future<Void> sendAll(ResponseWriter writer, RequestContext context) {
+    Future<Void> sent = Future.succeededFuture();
+    for (Item item : items.values()) {
+      sent =
+          sent.compose(done -> writer.write("data: " + item.name() + "\n\n"))
+              .compose(done -> context.after(Duration.ofMillis(100)));
+    }
+    return sent;
   }
 }

@@ -16,7 +16,7 @@ record JsonBodyReader(Class<?> type, ValueModel model, Json json) {
     } catch (Json.Malformed malformed) {
       try {
         Object tree = json.read(bytes, Object.class);
-        new ValueCheck("body", limits, json, problems).check(model, tree);
+        new ValueCheck("body", true, json, problems).check(model, tree); // no value to validate
       } catch (Json.Malformed invalid) {
         // No JSON: the first parse has named the place.
       }

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 
 /** The OpenAPI 3.1 document of a set of typed routes. */
 final class OpenApiDocument {
@@ -145,17 +146,19 @@ final class OpenApiDocument {
     String type = route.mediaType;
     Map<String, Object> schema =
         TypedRoute.JSON.equals(type) ? route.result.schema(false, names) : Map.of("type", "string");
-    responses.put(
-        String.valueOf(route.status),
-        type == null
-            ? Map.of("description", "Success")
-            : Map.of("description", "Success", "content", content(type, schema)));
+    Map<Integer, String> statuses = new TreeMap<>(route.otherStatuses);
+    statuses.putIfAbsent(route.status, "Success");
+    statuses.forEach(
+        (code, text) ->
+            responses.put(
+                code.toString(),
+                type == null || code >= 300 || code == 204
+                    ? Map.of("description", text)
+                    : Map.of("description", text, "content", content(type, schema))));
     if (checked) {
       Map<String, Object> problems = Map.of("$ref", "#/components/schemas/" + INVALID);
       responses.put("400", Map.of("description", "Invalid request", "content", json(problems)));
     }
-    route.otherStatuses.forEach(
-        (code, text) -> responses.put(String.valueOf(code), Map.of("description", text)));
     return responses;
   }
 

@@ -110,7 +110,7 @@ class OpenApiDocumentTest {
                  {"in": "path", "name": "id", "required": true, "schema": {"type": "string"}}]
                 """));
     JsonObject leaves = paths.getJsonObject("/trees/{id}/leaves/{n}").getJsonObject("post");
-    assertThat(leaves.getJsonObject("responses").fieldNames()).containsExactly("204", "400", "409");
+    assertThat(leaves.getJsonObject("responses").fieldNames()).containsExactly("204", "409", "400");
     assertThat(leaves.getJsonArray("parameters").encode()).contains("\"id\"", "\"n\"");
     assertThat(paths.getJsonObject("/raw").getJsonObject("get").getString("operationId"))
         .isEqualTo("same_");

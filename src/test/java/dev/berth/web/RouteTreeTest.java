@@ -18,19 +18,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RouteTreeTest {
   private static final String[] WORDS = {"a", "b", "%61", "", "..", "%2e.", "%2F", "%", "%zz", "+"};
 
+  private static final TypeModels MODELS = new TypeModels(RouteTreeTest.class);
+  private static final ParameterBinder NONE = new ParameterBinder(NoValue.class, List.of(), MODELS);
+
   private final RouteTree tree = new RouteTree();
 
   private static TypedRoute route(String method, String template) {
-    TypeModels models = new TypeModels(RouteTreeTest.class);
     RouteTree.check(template);
     return new TypedRoute(
-        method,
-        template,
-        "here",
-        new ParameterBinder(NoValue.class, RouteTree.namesOf(template), models),
-        null,
-        models.of(String.class),
-        (request, context) -> "");
+        method, template, "here", NONE, null, MODELS.of(String.class), (request, context) -> "");
   }
 
   private void add(String... templates) {
