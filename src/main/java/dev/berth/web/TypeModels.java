@@ -135,7 +135,8 @@ final class TypeModels {
         case "Max" -> limits.put("maximum", member(each, "value"));
         case "Positive" -> limits.put("exclusiveMinimum", 0L);
         case "PositiveOrZero" -> limits.put("minimum", 0L);
-        case "NotBlank", "NotEmpty" -> limits.put("min" + size, 1);
+        case "NotBlank" -> limits.put("pattern", "\\S");
+        case "NotEmpty" -> limits.put("min" + size, 1);
         case "Pattern" -> limits.put("pattern", "^(?:" + member(each, "regexp") + ")$");
         case "Size" -> {
           limits.put("min" + size, member(each, "min"));

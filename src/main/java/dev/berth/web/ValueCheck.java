@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -118,7 +119,8 @@ final class ValueCheck {
                 case "minimum" -> compare(value, limit) >= 0;
                 case "exclusiveMinimum" -> compare(value, limit) > 0;
                 case "maximum" -> compare(value, limit) <= 0;
-                case "pattern" -> value.toString().matches(limit.toString());
+                case "pattern" ->
+                    Pattern.compile(limit.toString()).matcher(value.toString()).find();
                 default -> keyword.startsWith("min") ? size >= (int) limit : size <= (int) limit;
               };
           if (!holds) {

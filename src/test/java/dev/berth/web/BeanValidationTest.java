@@ -4,16 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import java.io.IOException;
-import java.net.URI;
-import java.net.URL;
-import java.net.URLClassLoader;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import javax.tools.JavaFileObject;
-import javax.tools.SimpleJavaFileObject;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -52,31 +46,14 @@ class BeanValidationTest {
   @TempDir Path classes;
 
   private ClassLoader loader(String body) throws IOException {
-    List<JavaFileObject> sources = new ArrayList<>();
-    Map.of(
-            "ValidatorFactory", FACTORY,
-            "Validator", VALIDATOR,
-            "ConstraintViolation", VIOLATION,
-            "Validation", VALIDATION.formatted(body))
-        .forEach((name, text) -> sources.add(source(name, text)));
-    List<String> options = List.of("-d", classes.toString(), "-proc:none");
-    assertThat(
-            ToolProvider.getSystemJavaCompiler()
-                .getTask(null, null, null, options, null, sources)
-                .call())
-        .isTrue();
-    URL[] urls = {classes.toUri().toURL()};
-    return new URLClassLoader(urls, getClass().getClassLoader());
-  }
-
-  private static JavaFileObject source(String name, String text) {
-    URI uri = URI.create("string:///jakarta/validation/" + name + ".java");
-    return new SimpleJavaFileObject(uri, JavaFileObject.Kind.SOURCE) {
-      @Override
-      public CharSequence getCharContent(boolean ignoreEncodingErrors) {
-        return text;
-      }
-    };
+    String name = "jakarta.validation.";
+    return CompiledClasses.in(
+        classes,
+        Map.of(
+            name + "ValidatorFactory", FACTORY,
+            name + "Validator", VALIDATOR,
+            name + "ConstraintViolation", VIOLATION,
+            name + "Validation", VALIDATION.formatted(body)));
   }
 
   @Test
