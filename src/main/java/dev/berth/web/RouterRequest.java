@@ -243,7 +243,7 @@ final class RouterRequest extends HttpServerRequestInternal {
     Handler<Throwable> reader;
     RequestForm parts;
     synchronized (response) {
-      if (ended || failed || (response.ended() && !response.closed())) {
+      if (ended || failed || !response.isWanted()) {
         return; // the rest of the body is not needed
       }
       failed = true;
@@ -267,6 +267,7 @@ final class RouterRequest extends HttpServerRequestInternal {
     response.close();
     fail(RouterResponse.CLOSED);
     response.settleIfClosing();
+    deleteFiles(true);
   }
 
   /** Handles the end of the response, or of a cancelled request. */
@@ -276,9 +277,13 @@ final class RouterRequest extends HttpServerRequestInternal {
       form.fail(RouterResponse.CLOSED);
       form = null;
     }
+    deleteFiles(cancelled);
+  }
+
+  private void deleteFiles(boolean all) {
     if (files != null) {
       for (String file : files) {
-        if (cancelled || owner.isUpload(file)) {
+        if (all || owner.isUpload(file)) {
           context.owner().fileSystem().delete(file); // may be moved or deleted already
         }
       }

@@ -37,7 +37,8 @@ import org.jspecify.annotations.Nullable;
  * chunks, which a slow client delays. The request's slot is free once the body has ended.
  *
  * <p><b>Cancel.</b> The response closes when the request is cancelled. Its slot is free when the
- * Router next writes, ends or fails it, or at once if the head was sent and a close handler ran.
+ * Router next writes, ends or fails it or learns that it is closed, or at once if the head was sent
+ * and a close handler ran.
  *
  * <p><b>Concurrency.</b> The object is the lock of its request and itself, since a blocking handler
  * of the Router may write on another thread.
@@ -577,9 +578,18 @@ final class RouterResponse implements HttpServerResponse, SizedProducer {
     return ended;
   }
 
+  /**
+   * Returns whether the request is cancelled. vertx-web then gives its response up, which frees the
+   * slot.
+   */
   @Override
   public synchronized boolean closed() {
-    return closed;
+    return isRefused();
+  }
+
+  /** Returns whether the response is still needed. */
+  synchronized boolean isWanted() {
+    return closed || !ended; // an upload in progress learns of a cancel
   }
 
   @Override

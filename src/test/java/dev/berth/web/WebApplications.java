@@ -151,8 +151,8 @@ public final class WebApplications {
               routing.session().regenerateId();
               routing.end("new id");
             });
-    router.route("/form*").handler(CSRFHandler.create(vertx, "a secret of thirty-two characters"));
     router.route("/form*").handler(BodyHandler.create(uploads));
+    router.route("/form*").handler(CSRFHandler.create(vertx, "a secret of thirty-two characters"));
     router.get("/form").handler(routing -> routing.end("form"));
     router.post("/form").handler(ok("posted"));
     Router inner = Router.router(vertx);
@@ -183,6 +183,24 @@ public final class WebApplications {
         .post("/in/held")
         .handler(
             routing -> event("held").complete(routing.fileUploads().get(0).uploadedFileName()));
+    router.get("/flood").handler(routing -> flood(routing.response().setChunked(true)));
+    router
+        .get("/busy")
+        .handler(
+            routing -> {
+              long until = System.nanoTime() + 300_000_000L;
+              while (System.nanoTime() < until) {
+                Thread.onSpinWait();
+              }
+              routing.end("busy");
+            });
+    router
+        .get("/late-end")
+        .handler(
+            routing -> {
+              routing.response().setChunked(true).write("first");
+              vertx.setTimer(50, fired -> event("late-end").thenAccept(go -> routing.end("last")));
+            });
     router.get("/late").handler(routing -> vertx.setTimer(5, fired -> routing.end("late")));
     router
         .post("/pipe")
@@ -257,6 +275,20 @@ public final class WebApplications {
     }
     routing.response().write("chunk " + number + "\n");
     vertx.setTimer(3, fired -> chunk(routing, vertx, number + 1));
+  }
+
+  /** Writes until the client is slow, and then as it drains. */
+  private static void flood(io.vertx.core.http.HttpServerResponse response) {
+    int sent = 0;
+    while (!response.writeQueueFull() && sent++ < 10_000) {
+      response.write(Buffer.buffer(new byte[10_000]));
+    }
+    event("flood").complete(Integer.toString(sent));
+    response.drainHandler(
+        none -> {
+          event("drained").complete("yes");
+          response.end();
+        });
   }
 
   private static void ticks(RoutingContext routing) {
