@@ -5,31 +5,22 @@ import dev.berth.api.Headers;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
 import dev.berth.protocol.port.SizedProducer;
-import io.netty.handler.codec.http.HttpResponseStatus;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
-import io.vertx.core.MultiMap;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.file.OpenOptions;
-import io.vertx.core.http.Cookie;
 import io.vertx.core.http.HttpClosedException;
 import io.vertx.core.http.HttpHeaders;
-import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.MimeMapping;
-import io.vertx.core.http.impl.CookieJar;
-import io.vertx.core.http.impl.ServerCookie;
 import io.vertx.core.internal.VertxInternal;
-import io.vertx.core.net.HostAndPort;
 import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.channels.FileChannel;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Concurrency.</b> The object is the lock of its request and itself, since a blocking handler
  * of the Router may write on another thread.
  */
-final class RouterResponse implements HttpServerResponse, SizedProducer {
+final class RouterResponse extends RouterResponseHead implements SizedProducer {
   static final HttpClosedException CLOSED = new HttpClosedException("Connection was closed");
 
   private static final int DEFAULT_QUEUE_BYTES = 64 * 1024;
@@ -54,15 +45,9 @@ final class RouterResponse implements HttpServerResponse, SizedProducer {
   private final RouterRequest request;
   private final Promise<Response> head = Promise.promise();
   private final Promise<Void> body = Promise.promise();
-  private final MultiMap headers = HttpHeaders.headers();
-  private HttpResponseStatus status = HttpResponseStatus.OK;
-  private @Nullable String statusMessage;
-  private @Nullable CookieJar cookies;
-  private boolean headWritten;
   private boolean ended;
   private boolean closed; // cancelled
   private boolean over;
-  private long length = -1; // of the body, as its head states
   private long bytesWritten;
   private long queued; // bytes that the receiver has not accepted
   private int maxQueued = DEFAULT_QUEUE_BYTES;
@@ -74,10 +59,10 @@ final class RouterResponse implements HttpServerResponse, SizedProducer {
   private @Nullable Handler<Throwable> exceptionHandler;
   private @Nullable Handler<Void> closeHandler;
   private @Nullable Handler<Void> endHandler;
-  private @Nullable Handler<Void> headersEndHandler;
   private @Nullable Handler<Void> bodyEndHandler;
 
   RouterResponse(RouterRequest request) {
+    super(request);
     this.request = request;
   }
 
@@ -86,178 +71,12 @@ final class RouterResponse implements HttpServerResponse, SizedProducer {
     return head.future();
   }
 
-  // --- the head ---
-
-  @Override
-  public int getStatusCode() {
-    return status.code();
-  }
-
-  @Override
-  public synchronized HttpServerResponse setStatusCode(int code) {
-    requireHead();
-    status =
-        statusMessage == null
-            ? HttpResponseStatus.valueOf(code)
-            : new HttpResponseStatus(code, statusMessage);
-    return this;
-  }
-
-  @Override
-  public String getStatusMessage() {
-    return status.reasonPhrase();
-  }
-
-  @Override
-  public synchronized HttpServerResponse setStatusMessage(String message) {
-    requireHead();
-    statusMessage = message;
-    status = new HttpResponseStatus(status.code(), message);
-    return this;
-  }
-
-  @Override
-  public synchronized HttpServerResponse setChunked(boolean chunked) {
-    requireHead();
-    if (chunked) {
-      headers.set(HttpHeaders.TRANSFER_ENCODING, HttpHeaders.CHUNKED);
-    } else {
-      headers.remove(HttpHeaders.TRANSFER_ENCODING);
-    }
-    return this;
-  }
-
-  @Override
-  public synchronized boolean isChunked() {
-    return headers.contains(HttpHeaders.TRANSFER_ENCODING, HttpHeaders.CHUNKED, true);
-  }
-
-  @Override
-  public MultiMap headers() {
-    return headers;
-  }
-
-  @Override
-  public synchronized HttpServerResponse putHeader(String name, String value) {
-    requireHead();
-    headers.set(name, value);
-    return this;
-  }
-
-  @Override
-  public synchronized HttpServerResponse putHeader(CharSequence name, CharSequence value) {
-    requireHead();
-    headers.set(name, value);
-    return this;
-  }
-
-  @Override
-  public synchronized HttpServerResponse putHeader(String name, Iterable<String> values) {
-    requireHead();
-    headers.set(name, values);
-    return this;
-  }
-
-  @Override
-  public synchronized HttpServerResponse putHeader(
-      CharSequence name, Iterable<CharSequence> values) {
-    requireHead();
-    headers.set(name, values);
-    return this;
-  }
-
-  private void requireHead() {
-    if (headWritten) {
-      throw new IllegalStateException("Response head already sent");
-    }
-  }
+  // --- writing ---
 
   private void requireOpen() {
     if (ended) {
       throw new IllegalStateException("Response has already been written");
     }
-  }
-
-  // --- cookies ---
-
-  synchronized CookieJar cookies() {
-    if (cookies == null) {
-      String sent = request.cookieHeader();
-      cookies = sent == null ? new CookieJar() : new CookieJar(sent);
-    }
-    return cookies;
-  }
-
-  @Override
-  public synchronized HttpServerResponse addCookie(Cookie cookie) {
-    requireHead();
-    cookies().add((ServerCookie) cookie);
-    return this;
-  }
-
-  @Override
-  public synchronized @Nullable Cookie removeCookie(String name, boolean invalidate) {
-    requireHead();
-    return cookies().removeOrInvalidate(name, invalidate);
-  }
-
-  @Override
-  public synchronized @Nullable Cookie removeCookie(
-      String name, String domain, String path, boolean invalidate) {
-    requireHead();
-    return cookies().removeOrInvalidate(name, domain, path, invalidate);
-  }
-
-  @Override
-  @SuppressWarnings({"unchecked", "rawtypes"}) // as in Vert.x
-  public synchronized Set<Cookie> removeCookies(String name, boolean invalidate) {
-    requireHead();
-    return (Set) cookies().removeOrInvalidateAll(name, invalidate);
-  }
-
-  // --- writing ---
-
-  /** Completes the head, after which it cannot change. */
-  private Headers takeHead() {
-    if (headersEndHandler != null) {
-      headersEndHandler.handle(null);
-    }
-    if (cookies != null) {
-      for (ServerCookie cookie : cookies) {
-        if (cookie.isChanged()) {
-          headers.add(HttpHeaders.SET_COOKIE, cookie.encode());
-        }
-      }
-    }
-    headWritten = true;
-    length = declaredLength();
-    List<String> pairs = new ArrayList<>(2 * headers.size() + 2);
-    for (Map.Entry<String, String> header : headers) {
-      pairs.add(header.getKey());
-      pairs.add(header.getValue());
-    }
-    String template = request.template();
-    if (template != null && !headers.contains(ROUTE)) {
-      pairs.add(ROUTE);
-      pairs.add(template);
-    }
-    return Headers.of(pairs.toArray(String[]::new));
-  }
-
-  private static final String ROUTE = "x-berth-route";
-
-  private long declaredLength() {
-    String declared = headers.get(HttpHeaders.CONTENT_LENGTH);
-    try {
-      return declared == null ? -1 : Long.parseLong(declared);
-    } catch (NumberFormatException malformed) {
-      return -1;
-    }
-  }
-
-  private boolean isBodiless() {
-    int code = status.code();
-    return request.method() == HttpMethod.HEAD || code == 204 || code == 304;
   }
 
   private void startBody() {
@@ -593,11 +412,6 @@ final class RouterResponse implements HttpServerResponse, SizedProducer {
   }
 
   @Override
-  public synchronized boolean headWritten() {
-    return headWritten;
-  }
-
-  @Override
   public synchronized long bytesWritten() {
     return bytesWritten;
   }
@@ -627,68 +441,8 @@ final class RouterResponse implements HttpServerResponse, SizedProducer {
   }
 
   @Override
-  public synchronized HttpServerResponse headersEndHandler(@Nullable Handler<Void> handler) {
-    headersEndHandler = handler;
-    return this;
-  }
-
-  @Override
   public synchronized HttpServerResponse bodyEndHandler(@Nullable Handler<Void> handler) {
     bodyEndHandler = handler;
     return this;
-  }
-
-  // --- what the ingress does itself, or does not offer ---
-
-  /** Returns at once: the ingress has sent {@code 100 Continue} when the replica was called. */
-  @Override
-  public Future<Void> writeContinue() {
-    return Future.succeededFuture();
-  }
-
-  @Override
-  public int streamId() {
-    return -1;
-  }
-
-  @Override
-  public Future<Void> writeEarlyHints(MultiMap hints) {
-    throw RouterRequest.unsupported("early hints");
-  }
-
-  @Override
-  public MultiMap trailers() {
-    throw RouterRequest.unsupported("trailers");
-  }
-
-  @Override
-  public HttpServerResponse putTrailer(String name, String value) {
-    throw RouterRequest.unsupported("trailers");
-  }
-
-  @Override
-  public HttpServerResponse putTrailer(CharSequence name, CharSequence value) {
-    throw RouterRequest.unsupported("trailers");
-  }
-
-  @Override
-  public HttpServerResponse putTrailer(String name, Iterable<String> values) {
-    throw RouterRequest.unsupported("trailers");
-  }
-
-  @Override
-  public HttpServerResponse putTrailer(CharSequence name, Iterable<CharSequence> values) {
-    throw RouterRequest.unsupported("trailers");
-  }
-
-  @Override
-  public Future<HttpServerResponse> push(
-      HttpMethod method, HostAndPort authority, String path, MultiMap fields) {
-    throw RouterRequest.unsupported("push of HTTP/2");
-  }
-
-  @Override
-  public Future<Void> writeCustomFrame(int type, int flags, Buffer payload) {
-    throw RouterRequest.unsupported("frames of HTTP/2");
   }
 }
