@@ -46,7 +46,12 @@ public record ReplicaLimits(
           Duration.ofSeconds(10).toNanos(),
           "");
 
-  /** Returns these limits with those of a deployment in place, and its route prefix. */
+  /** Returns these limits with those of a deployment in place. */
+  public ReplicaLimits withOwn(long cancelGrace, int maxZombies, int maxBufferedBody) {
+    return withOwn(cancelGrace, maxZombies, maxBufferedBody, routePrefix);
+  }
+
+  /** Returns these limits with those of a deployment, and with its route prefix. */
   public ReplicaLimits withOwn(
       long cancelGrace, int maxZombies, int maxBufferedBody, String prefix) {
     return new ReplicaLimits(

@@ -1,6 +1,7 @@
 package dev.berth.protocol.port;
 
 import dev.berth.api.RequestContext;
+import io.vertx.core.Context;
 import io.vertx.core.eventbus.EventBus;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +43,13 @@ public interface LoopExecutor extends Executor {
   /** Returns the event bus for an application, whose consumers run on the loop. */
   default EventBus eventBus(String application) {
     throw new UnsupportedOperationException("event bus: none (expected: a loop of Vert.x)");
+  }
+
+  /**
+   * Returns a context of Vert.x for the user code of an application, whose tasks run on the loop.
+   */
+  default Context context(String application) {
+    throw new UnsupportedOperationException("context: none (expected: a loop of Vert.x)");
   }
 
   /** Returns whether the caller runs on the loop. */
