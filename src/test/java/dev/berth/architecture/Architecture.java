@@ -41,7 +41,7 @@ final class Architecture {
       table(
           """
           api:
-          web: api
+          web: api protocol
           net:
           stream: api
           protocol: api stream
