@@ -33,11 +33,14 @@ final class ProblemList {
   void add(String in, String field, String message) {
     if (problems.size() < MAX_PROBLEMS) {
       problems.add(
-          new JsonObject().put("in", in).put("field", cut(field)).put("message", cut(message)));
+          new JsonObject()
+              .put("in", in)
+              .put("field", shorten(field))
+              .put("message", shorten(message)));
     }
   }
 
-  private static String cut(String text) {
+  private static String shorten(String text) {
     return text.length() <= MAX_CHARS ? text : text.substring(0, MAX_CHARS) + "…";
   }
 

@@ -184,12 +184,19 @@ final class RouteDispatcher {
     } else {
       throw new IllegalStateException(
           "%s: %s (expected: %s, a TypedResponse or a Response)"
-              .formatted(route, result, route.result.raw().getSimpleName()));
+              .formatted(
+                  route,
+                  result == null ? "null" : result.getClass().getName(),
+                  route.result.raw().getSimpleName()));
     }
-    boolean head = prepared.typed().http().method().equals("HEAD");
-    return head && !(response.body() instanceof Response.Body.Whole)
-        ? response.withBody(new Response.Body.Whole(Buffer.buffer()))
-        : response;
+    if (!prepared.typed().http().method().equals("HEAD")
+        || response.body() instanceof Response.Body.Whole) {
+      return response;
+    }
+    if (response.body() instanceof Response.Body.Received received) {
+      received.cancel().run();
+    }
+    return response.withBody(new Response.Body.Whole(Buffer.buffer()));
   }
 
   /** Returns headers whose names the second ones replace. */
@@ -211,7 +218,8 @@ final class RouteDispatcher {
         value == null
             ? Buffer.buffer()
             : text ? Buffer.buffer((String) value) : models.json(value.getClass()).write(value);
-    Headers headers = value == null ? route.bare : text ? route.headers : route.jsonHeaders;
+    boolean plain = text || value != null && route.accepts(value);
+    Headers headers = value == null ? route.bare : plain ? route.headers : route.jsonHeaders;
     return Response.of(status, headers, new Response.Body.Whole(bytes));
   }
 }

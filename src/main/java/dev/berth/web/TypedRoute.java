@@ -28,6 +28,7 @@ public final class TypedRoute {
   int status;
   @Nullable String mediaType;
   final Headers bare;
+  private final Class<?> boxed;
   final Headers jsonHeaders;
   Headers headers;
 
@@ -46,6 +47,7 @@ public final class TypedRoute {
     this.parameters = parameters;
     this.body = body;
     this.result = result;
+    boxed = MethodType.methodType(result.raw()).wrap().returnType();
     this.function = Objects.requireNonNull(function, "function");
     status = result.raw() == Void.class ? 204 : 200;
     mediaType = result.mediaType();
@@ -88,7 +90,6 @@ public final class TypedRoute {
 
   /** Returns whether a plain value fits the result class; a collection fits an array. */
   boolean accepts(Object value) {
-    Class<?> boxed = MethodType.methodType(result.raw()).wrap().returnType();
     return boxed.isInstance(value) || boxed.isArray() && value instanceof Collection<?>;
   }
 

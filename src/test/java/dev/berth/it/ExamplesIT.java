@@ -92,7 +92,10 @@ class ExamplesIT {
     JsonObject document = new JsonObject(get("/shop/openapi.json").body());
     assertThat(document.getJsonObject("paths")).hasSize(4);
     assertThat(document.getJsonArray("servers").encode()).isEqualTo("[{\"url\":\"/shop\"}]");
-    assertThat(get("/shop/docs").body()).contains("/items/{id}/price");
+    assertThat(document.getJsonObject("paths").fieldNames()).contains("/items/{id}/price");
+    assertThat(get("/shop/docs").body()).contains("docs/start.js");
+    assertThat(get("/shop/docs/start.js").body()).contains("openapi.json");
+    assertThat(item.headers().firstValue("x-berth-route")).isEmpty();
   }
 
   @Test

@@ -330,11 +330,14 @@ class TypedRoutesTest {
                 WebDeployment.routes(
                     "shop",
                     (routes, replica) ->
-                        routes.get(
-                            "/a",
-                            ItemId.class,
-                            Item.class,
-                            (request, context) -> context.handle("blocking").call(request.http()))),
+                        routes
+                            .get(
+                                "/a",
+                                ItemId.class,
+                                Item.class,
+                                (request, context) ->
+                                    context.handle("blocking").call(request.http()))
+                            .produces("application/vnd.shop+json")),
                 WebDeployment.blockingRoutes(
                     "blocking",
                     (routes, replica) ->
@@ -347,6 +350,8 @@ class TypedRoutesTest {
     assertThat(berth.text(get("/a?id=4"))).contains("\"id\":4");
     assertThat(get("/a?id=4").headers().all("x-berth-route")).containsExactly("/a");
     assertThat(problems(get("/a?id=y"))).hasSize(1);
+    assertThat(call("HEAD", "/a?id=4", null).status()).isEqualTo(200);
+    assertThat(get("/a?id=4", "accept", "application/json").status()).isEqualTo(406);
   }
 
   @Test
