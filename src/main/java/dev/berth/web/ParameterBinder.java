@@ -43,12 +43,16 @@ final class ParameterBinder {
             "parameter %s: %s (expected: a scalar, or an Optional or List of one)"
                 .formatted(own, model.raw().getSimpleName()));
       }
-      if (text != null) {
-        type.parse().apply(text.value());
-      }
+      ProblemList problems = new ProblemList();
       String present = text == null ? null : text.value();
-      return new BoundParameter(
-          component, in, in.equals("path") ? own : name, model, type, present);
+      BoundParameter bound =
+          new BoundParameter(component, in, in.equals("path") ? own : name, model, type, present);
+      bound.parse(List.of(), problems);
+      if (present != null && !problems.isEmpty()) {
+        throw new IllegalArgumentException(
+            "parameter %s: default %s (expected: %s)".formatted(own, present, type.expected()));
+      }
+      return bound;
     }
 
     boolean required() {

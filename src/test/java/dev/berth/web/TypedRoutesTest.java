@@ -381,6 +381,19 @@ class TypedRoutesTest {
         .hasStackTraceContaining("parameter all: Map (expected: a scalar");
   }
 
+  record Unset(@DefaultValue("many") int count) {}
+
+  @Test
+  void anInvalidDefaultDoesNotStart() {
+    Deployment unset =
+        WebDeployment.routes(
+            "unset",
+            (routes, replica) ->
+                routes.get("/a", Unset.class, String.class, (request, context) -> ""));
+    assertThatThrownBy(() -> TestBerth.start(Application.of(unset)))
+        .hasStackTraceContaining("parameter count: default many (expected: a whole number)");
+  }
+
   @Test
   void documentsAreServed() {
     JsonObject document = new JsonObject(berth(get("/openapi.json")));
