@@ -3,10 +3,13 @@ package dev.berth.api;
 import io.vertx.core.buffer.Buffer;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.lang.reflect.Type;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * modules and annotations apply. Called by reflection, because Berth does not depend on Jackson
  * databind. One mapper per application. Thread-safe.
  */
-final class Json {
+public final class Json {
   static final String DEPENDENCY = "com.fasterxml.jackson.core:jackson-databind";
   private static final String DATABIND = "com.fasterxml.jackson.databind.";
   private static final String CORE = "com.fasterxml.jackson.core.";
@@ -26,7 +29,7 @@ final class Json {
       new ClassValue<>() {
         @Override
         protected Json computeValue(Class<?> mapper) {
-          return new Json(mapper);
+          return new Json(mapperOf(mapper));
         }
       };
   private static final ClassValue<@Nullable Json> BY_BODY =
@@ -44,28 +47,87 @@ final class Json {
   private final Method write;
   private final Method read;
   private final Method readerFor;
+  private @Nullable Json isoTimes; // guarded by this
 
-  private Json(Class<?> type) {
+  private Json(Object mapper) {
+    this.mapper = mapper;
+    Class<?> type = mapper.getClass();
     try {
-      mapper = type.getConstructor().newInstance();
-      ClassLoader loader = type.getClassLoader();
-      Object modules = type.getMethod("findModules", ClassLoader.class).invoke(null, loader);
-      type.getMethod("registerModules", Iterable.class).invoke(mapper, modules);
-      // A missing primitive must not become 0, and text after the value must not be ignored.
-      Class<?> feature = Class.forName(DATABIND + "DeserializationFeature", true, loader);
-      Method set = type.getMethod("configure", feature, boolean.class);
-      for (String name : List.of("FAIL_ON_NULL_FOR_PRIMITIVES", "FAIL_ON_TRAILING_TOKENS")) {
-        set.invoke(mapper, feature.getField(name).get(null), true);
-      }
-      keepNoBuffersByThread(type.getMethod("getFactory").invoke(mapper));
       write = type.getMethod("writeValueAsBytes", Object.class);
       read = type.getMethod("readValue", byte[].class, Class.class);
       readerFor = type.getMethod("readerFor", Class.class);
       read.invoke(mapper, write.invoke(mapper, new Sample("", 0)), Sample.class);
     } catch (ReflectiveOperationException strange) {
-      throw new IllegalStateException(
-          DEPENDENCY + ": of an unknown form (expected: 2.12 or later, below 3)", strange);
+      throw unknownForm(strange);
     }
+  }
+
+  private static Object mapperOf(Class<?> type) {
+    try {
+      Object mapper = type.getConstructor().newInstance();
+      ClassLoader loader = type.getClassLoader();
+      Object modules = type.getMethod("findModules", ClassLoader.class).invoke(null, loader);
+      type.getMethod("registerModules", Iterable.class).invoke(mapper, modules);
+      // A missing primitive must not become 0, and text after the value must not be ignored.
+      set(mapper, "DeserializationFeature", "FAIL_ON_NULL_FOR_PRIMITIVES", true);
+      set(mapper, "DeserializationFeature", "FAIL_ON_TRAILING_TOKENS", true);
+      keepNoBuffersByThread(type.getMethod("getFactory").invoke(mapper));
+      return mapper;
+    } catch (ReflectiveOperationException strange) {
+      throw unknownForm(strange);
+    }
+  }
+
+  private static void set(Object mapper, String features, String name, boolean on)
+      throws ReflectiveOperationException {
+    Class<?> type = mapper.getClass();
+    Class<?> feature = Class.forName(DATABIND + features, true, type.getClassLoader());
+    Object constant = feature.getField(name).get(null);
+    type.getMethod("configure", feature, boolean.class).invoke(mapper, constant, on);
+  }
+
+  private static IllegalStateException unknownForm(ReflectiveOperationException strange) {
+    return new IllegalStateException(
+        DEPENDENCY + ": of an unknown form (expected: 2.12 or later, below 3)", strange);
+  }
+
+  /**
+   * Returns the codec that also writes dates, times and durations of {@code java.time} as texts of
+   * ISO 8601. It reads both forms.
+   */
+  public synchronized Json withIsoTimes() {
+    if (isoTimes == null) {
+      try {
+        Object copy = mapper.getClass().getMethod("copy").invoke(mapper);
+        set(copy, "SerializationFeature", "WRITE_DATES_AS_TIMESTAMPS", false);
+        set(copy, "SerializationFeature", "WRITE_DURATIONS_AS_TIMESTAMPS", false);
+        isoTimes = new Json(copy);
+      } catch (ReflectiveOperationException strange) {
+        throw unknownForm(strange);
+      }
+    }
+    return isoTimes;
+  }
+
+  /** Returns the names of a class's properties in JSON, by their names in Java. */
+  public Map<String, String> propertyNames(Class<?> type) {
+    Class<?> own = mapper.getClass();
+    Map<String, String> names = new HashMap<>();
+    try {
+      Object config = own.getMethod("getSerializationConfig").invoke(mapper);
+      Object javaType = own.getMethod("constructType", Type.class).invoke(mapper, type);
+      Class<?> javaTypes = Class.forName(DATABIND + "JavaType", true, own.getClassLoader());
+      Object bean = config.getClass().getMethod("introspect", javaTypes).invoke(config, javaType);
+      for (Object each : (List<?>) bean.getClass().getMethod("findProperties").invoke(bean)) {
+        names.put(
+            (String) each.getClass().getMethod("getInternalName").invoke(each),
+            (String) each.getClass().getMethod("getName").invoke(each));
+      }
+    } catch (ReflectiveOperationException strange) {
+      throw new IllegalArgumentException(
+          type.getName() + ": " + Malformed.messageOf(strange), strange);
+    }
+    return names;
   }
 
   /**
@@ -94,7 +156,7 @@ final class Json {
    *     calling class on the stack
    * @throws IllegalStateException when the application has no Jackson databind
    */
-  static Json of(Class<?> body, Class<?> other) {
+  public static Json of(Class<?> body, Class<?> other) {
     Json found = BY_BODY.get(body);
     if (found == null) {
       found = BY_BODY.get(other);
@@ -107,6 +169,11 @@ final class Json {
       throw new IllegalStateException(missing.formatted(DEPENDENCY, body.getName()));
     }
     return found;
+  }
+
+  /** Returns the codec of the application that a class belongs to; empty without one. */
+  public static Optional<Json> find(Class<?> owner) {
+    return Optional.ofNullable(BY_BODY.get(owner));
   }
 
   /** Returns the codec of the calling code, for bodies that are JDK classes only. */
@@ -156,7 +223,7 @@ final class Json {
    *
    * @throws IllegalArgumentException when the value has no JSON form
    */
-  Buffer write(Object value) {
+  public Buffer write(Object value) {
     try {
       return Buffer.buffer((byte[]) write.invoke(mapper, value));
     } catch (InvocationTargetException failed) {
@@ -173,7 +240,7 @@ final class Json {
    *
    * @throws Malformed when the text is not JSON of this type
    */
-  <T> T read(Buffer json, Class<T> type) throws Malformed {
+  public <T> T read(Buffer json, Class<T> type) throws Malformed {
     Object value;
     try {
       value = read.invoke(mapper, json.getBytes(), type);
@@ -204,13 +271,18 @@ final class Json {
    * Failure to parse a body: no valid JSON, or JSON of another type. Its message is safe to return
    * to the sender.
    */
-  static final class Malformed extends Exception {
+  public static final class Malformed extends Exception {
     private static final long serialVersionUID = 1L;
-    final String field; // path, such as items[2].sku; body for the whole body
+    final String field;
 
     Malformed(Throwable why) {
       super(messageOf(why), why, false, false);
       field = fieldOf(why);
+    }
+
+    /** Returns the path of the field, such as items[2].sku; body for the whole body. */
+    public String field() {
+      return field;
     }
 
     /** Returns a response with status 400 that names the field. */

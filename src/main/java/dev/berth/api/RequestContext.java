@@ -4,6 +4,7 @@ import io.vertx.core.Future;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
@@ -41,6 +42,21 @@ public interface RequestContext {
    * {@code ""} for {@code handle}.
    */
   String methodName();
+
+  /** Returns the HTTP method of the request, upper case. */
+  String method();
+
+  /** Returns the path of the request as received, without the query. */
+  String path();
+
+  /** Returns the raw query without {@code ?}, or null when there is none. */
+  @Nullable String query();
+
+  /**
+   * Returns the {@code route_prefix} of the application, such as {@code /shop}; empty for an
+   * application without HTTP. Requests of the ingress have paths that start with it.
+   */
+  String routePrefix();
 
   /** Returns the headers of the request. */
   Headers headers();

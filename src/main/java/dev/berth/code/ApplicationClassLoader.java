@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Shared classes.</b> Classes of shared packages come from Berth only; otherwise a handler's
  * {@code Future} would be a different class from the replica's. The shared packages are those of
- * the JDK, {@code dev.berth.api}, Vert.x with its Netty, and SLF4J. A class of these packages that
- * Berth lacks, such as one of another module of Vert.x, is loaded from the jars. A class that the
- * jars lack is loaded from Berth, except the classes of Berth's messages.
+ * the JDK, {@code dev.berth.api}, {@code dev.berth.web}, Vert.x with its Netty, and SLF4J. A class
+ * of these packages that Berth lacks, such as one of another module of Vert.x, is loaded from the
+ * jars. A class that the jars lack is loaded from Berth, except the classes of Berth's messages.
  */
 final class ApplicationClassLoader extends URLClassLoader {
   /** Prefix of the name of each loader; the name of its application follows. */
@@ -38,6 +38,7 @@ final class ApplicationClassLoader extends URLClassLoader {
           "org.w3c.dom.",
           "org.xml.sax.",
           "dev.berth.api.",
+          "dev.berth.web.",
           "io.vertx.",
           "io.netty.",
           "org.slf4j.");

@@ -53,6 +53,12 @@ public final class LimitOptions {
       KEYS.key("max_uri_bytes", Types.integer(64, 1 << 20, "bytes"), 4 << 10)
           .means("Length of the request line; a longer one gets 414.");
 
+  public static final ConfigKey<Integer> MAX_ROUTE_TEMPLATES =
+      KEYS.key("max_route_templates", Types.integer(0, 10_000, "templates"), 200)
+          .means(
+              "Route templates per application in metrics and the access log. Responses with further"
+                  + " ones count for the route prefix.");
+
   // Timeouts of clients; the timeout of a whole request is in http_options.
   public static final ConfigKey<Duration> IDLE_TIMEOUT_S =
       KEYS.key("idle_timeout_s", Types.SECONDS, Duration.ofSeconds(60))

@@ -23,14 +23,17 @@ import org.jspecify.annotations.Nullable;
 final class BoundRoutes {
   private final @Nullable AccessLog log;
   private final HttpMeters meters;
+  private final int maxTemplates;
   private RouteTable<IngressRoute> boundFrom = RouteTable.empty();
   private RouteTable<ResolvedRoute> bound = RouteTable.empty();
 
   /**
    * @param log access log; null if requests are not logged
    * @param meters of the loop; meters of removed routes are dropped there
+   * @param maxTemplates maximum number of route templates of a route
    */
-  BoundRoutes(@Nullable AccessLog log, HttpMeters meters) {
+  BoundRoutes(@Nullable AccessLog log, HttpMeters meters, int maxTemplates) {
+    this.maxTemplates = maxTemplates;
     this.log = log;
     this.meters = meters;
   }
@@ -95,6 +98,7 @@ final class BoundRoutes {
         prefix,
         route,
         counts,
+        new RouteTemplates(meters, counts, maxTemplates),
         access,
         new ResponseSizeEstimator(),
         List.copyOf(sides),

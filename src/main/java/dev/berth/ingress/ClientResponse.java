@@ -3,6 +3,7 @@ package dev.berth.ingress;
 import dev.berth.api.Headers;
 import dev.berth.api.Response;
 import dev.berth.ingress.access.AccessOutcome;
+import dev.berth.metrics.RouteMeters;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.stream.InboundStream;
 import dev.berth.stream.StreamMemoryBudget;
@@ -35,6 +36,7 @@ final class ClientResponse implements Completable<Void> {
 
   private final HttpExchange exchange;
   @Nullable StreamRelay relay;
+  private @Nullable RouteMeters templated; // null for those of the whole route
   private @Nullable WriteStall stall; // while bytes wait for the client
   private boolean continued; // 100-continue was sent
   private boolean lingering; // closes soon, even if the client still sends
@@ -45,6 +47,20 @@ final class ClientResponse implements Completable<Void> {
 
   ClientResponse(HttpExchange exchange) {
     this.exchange = exchange;
+  }
+
+  /** Returns the meters of the route, or of its template that the handler named. */
+  RouteMeters meters() {
+    RouteMeters own = templated;
+    return own == null ? exchange.route.meters() : own;
+  }
+
+  private void countFor(String template) {
+    RouteMeters own = exchange.route.templates().of(template);
+    templated = own;
+    if (own != null && exchange.access != null) {
+      exchange.access.route(own.route());
+    }
   }
 
   // --- writing ---
@@ -69,6 +85,10 @@ final class ClientResponse implements Completable<Void> {
         // the handler ran: it decides on retries
         out.headers().set(HttpErrorResponse.SHOULD_RETRY, "false");
       }
+    }
+    String template = headers.get(RouteTemplates.HEADER);
+    if (template != null) {
+      countFor(template);
     }
     exchange.loop.passed.pass(headers, out.headers());
     finishHead(out);

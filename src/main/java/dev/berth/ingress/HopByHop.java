@@ -9,8 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Copies the headers of a handler's response to the client's response. Drops hop-by-hop headers
- * (RFC 9110, 7.6.1) and the framing headers, which the ingress sets. One instance serves all
- * responses of a loop, so that none allocates a consumer. Confined to the event loop.
+ * (RFC 9110, 7.6.1), the framing headers, which the ingress sets, and the route template. One
+ * instance serves all responses of a loop, so that none allocates a consumer. Confined to the event
+ * loop.
  */
 final class HopByHop implements BiConsumer<String, String> {
   private MultiMap into = MultiMap.caseInsensitiveMultiMap(); // of the last response
@@ -39,6 +40,7 @@ final class HopByHop implements BiConsumer<String, String> {
       case 7 -> name.equalsIgnoreCase("upgrade") || name.equalsIgnoreCase("trailer");
       case 8 -> name.equalsIgnoreCase("trailers");
       case 10 -> name.equalsIgnoreCase("connection") || name.equalsIgnoreCase("keep-alive");
+      case 13 -> name.equalsIgnoreCase(RouteTemplates.HEADER);
       case 14 -> name.equalsIgnoreCase("content-length");
       case 16 -> name.equalsIgnoreCase("proxy-connection");
       case 17 -> name.equalsIgnoreCase("transfer-encoding");

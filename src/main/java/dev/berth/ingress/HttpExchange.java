@@ -471,7 +471,7 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     }
     answer.stop();
     long now = loop.now();
-    route.meters().recordResponse(http.method(), status, now - startedNanos);
+    answer.meters().recordResponse(http.method(), status, now - startedNanos);
     onFinish(status, now);
     if (access != null) {
       access.complete(status, http.bytesRead(), http.response().bytesWritten(), now);

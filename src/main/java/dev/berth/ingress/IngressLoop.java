@@ -6,8 +6,10 @@ import static java.util.stream.Collectors.toMap;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.config.HttpOptions;
+import dev.berth.config.LimitOptions;
 import dev.berth.dialect.mcp.McpRouteRules;
 import dev.berth.ingress.access.AccessRoute;
+import dev.berth.metrics.RouteMeters;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.TickTimer;
@@ -58,11 +60,15 @@ final class IngressLoop extends ServingLoop {
     this.api = builtIn("/-/api/v1", null); // not logged: its paths contain tokens
     this.builtIns = // not logged: probes are frequent, and not clients
         Stream.of(HEALTH, READY, ROUTES).collect(toMap(path -> path, path -> builtIn(path, null)));
-    this.routes = new BoundRoutes(ingress.accessLog, meters);
+    this.routes =
+        new BoundRoutes(
+            ingress.accessLog, meters, ingress.settings.get(LimitOptions.MAX_ROUTE_TEMPLATES));
   }
 
   private ResolvedRoute builtIn(String route, @Nullable AccessRoute access) {
-    return new ResolvedRoute(route, IngressRoute.nowhere(0), meters.route(route, "", ""), access);
+    RouteMeters counts = meters.route(route, "", "");
+    return new ResolvedRoute(
+        route, IngressRoute.nowhere(0), counts, new RouteTemplates(meters, counts, 0), access);
   }
 
   // --- connections ---

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param meters of this loop
  * @param access access log of the route; null if its requests are not logged
+ * @param templates meters by route template
  * @param sizes recent response sizes seen by this loop
  * @param prefix of the route, without the root path
  * @param sides targets of a split or of a dialect, in its order
@@ -24,6 +25,7 @@ record ResolvedRoute(
     String prefix,
     IngressRoute to,
     RouteMeters meters,
+    RouteTemplates templates,
     @Nullable AccessRoute access,
     ResponseSizeEstimator sizes,
     List<ResolvedRoute> sides,
@@ -36,8 +38,13 @@ record ResolvedRoute(
   private static final double MAX_TIMEOUT_S = TimeUnit.DAYS.toSeconds(365);
 
   /** Creates a route without a split. */
-  ResolvedRoute(String prefix, IngressRoute to, RouteMeters meters, @Nullable AccessRoute access) {
-    this(prefix, to, meters, access, new ResponseSizeEstimator(), List.of(), List.of());
+  ResolvedRoute(
+      String prefix,
+      IngressRoute to,
+      RouteMeters meters,
+      RouteTemplates templates,
+      @Nullable AccessRoute access) {
+    this(prefix, to, meters, templates, access, new ResponseSizeEstimator(), List.of(), List.of());
   }
 
   /** Returns the router of the deployment, or null if no deployment serves the route. */
@@ -49,7 +56,8 @@ record ResolvedRoute(
   Stream<Object> counts() {
     return Stream.of(
             Stream.of(meters),
-            sides.stream().map(ResolvedRoute::meters),
+            templates.all().stream(),
+            sides.stream().flatMap(ResolvedRoute::counts),
             shadows.stream().map(ShadowTarget::meters))
         .flatMap(each -> each);
   }

@@ -16,6 +16,7 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class HttpMeters {
   private final AtomicLong started = new AtomicLong();
   private final AtomicLong ended = new AtomicLong();
+  private final AtomicLong templateOverflows = new AtomicLong();
   final Map<RouteLabels, RouteMeters> routes = new ConcurrentHashMap<>();
   final Map<RouteLabels, ShadowMeters> shadows = new ConcurrentHashMap<>();
 
@@ -31,7 +32,7 @@ public final class HttpMeters {
    */
   public RouteMeters route(String route, String application, String deployment) {
     return routes.computeIfAbsent(
-        new RouteLabels(route, application, deployment, false), RouteMeters::new);
+        new RouteLabels(route, "", application, deployment, false), RouteMeters::new);
   }
 
   /**
@@ -40,6 +41,16 @@ public final class HttpMeters {
    */
   public RouteMeters side(String route, DeploymentId side) {
     return routes.computeIfAbsent(RouteLabels.of(route, side), RouteMeters::new);
+  }
+
+  /** Returns the meters of a template of a route, created at the first call. */
+  public RouteMeters template(RouteMeters of, String template) {
+    return routes.computeIfAbsent(of.leads.with(template), RouteMeters::new);
+  }
+
+  /** Records a response with a template beyond the maximum. Confined to the event loop. */
+  public void recordTemplateOverflow() {
+    templateOverflows.setRelease(templateOverflows.getPlain() + 1);
   }
 
   /**
@@ -91,6 +102,7 @@ public final class HttpMeters {
     routes.values().forEach(route -> route.collect(into));
     models.forEach((labels, meters) -> meters.collect(labels.in(into)));
     shadows.forEach((route, copies) -> copies.collect(route.in(into)));
+    into.counter("berth_route_template_overflows", templateOverflows.getAcquire());
     ofNode.gauge("serve_num_ongoing_http_requests", ongoing());
   }
 }

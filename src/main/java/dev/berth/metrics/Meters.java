@@ -91,7 +91,9 @@ public final class Meters {
   /** Returns the results of requests to one of a route's deployments. */
   public TrafficTargetCounts side(String route, DeploymentId deployment) {
     return TrafficTargetCounts.of(
-        counted(loop -> loop.routes.get(RouteLabels.of(route, deployment)))
+        ingress.stream()
+            .flatMap(loop -> loop.routes.values().stream())
+            .filter(each -> each.leads.with("").equals(RouteLabels.of(route, deployment)))
             .flatMap(each -> Stream.of(each.cells))
             .toList());
   }

@@ -32,12 +32,22 @@ public final class RouteMeters {
 
   /**
    * Labels of a route. The deployment is empty if unknown; {@code side} means that other
-   * deployments serve the route too.
+   * deployments serve the route too. The template is empty for the whole route.
    */
-  record RouteLabels(String prefix, String application, String deployment, boolean side) {
+  record RouteLabels(
+      String prefix, String template, String application, String deployment, boolean side) {
     /** Returns the labels of one of a route's several deployments, or of a shadow. */
     static RouteLabels of(String prefix, DeploymentId side) {
-      return new RouteLabels(prefix, side.application(), side.name(), true);
+      return new RouteLabels(prefix, "", side.application(), side.name(), true);
+    }
+
+    RouteLabels with(String other) {
+      return new RouteLabels(prefix, other, application, deployment, side);
+    }
+
+    /** Returns the label of the route: the prefix, followed by the template. */
+    String route() {
+      return template.isEmpty() ? prefix : prefix.equals("/") ? template : prefix + template;
     }
 
     MetricSeries in(MetricSeries all) {
@@ -45,7 +55,7 @@ public final class RouteMeters {
     }
   }
 
-  private final RouteLabels leads;
+  final RouteLabels leads;
   // Confined to the event loop. By method, then status; rows and cells are created on demand.
   private final MethodStatusMeter[][] table = new MethodStatusMeter[METHODS.size() + 1][];
   // The same cells for readers.
@@ -53,6 +63,11 @@ public final class RouteMeters {
 
   RouteMeters(RouteLabels leads) {
     this.leads = leads;
+  }
+
+  /** Returns the label of the route. */
+  public String route() {
+    return leads.route();
   }
 
   /**
@@ -84,7 +99,7 @@ public final class RouteMeters {
     String status = Integer.toString(cell.status);
     double count = cell.latencies.count();
     MetricSeries requests =
-        into.with("route", leads.prefix, "method", cell.method, "application", leads.application);
+        into.with("route", leads.route(), "method", cell.method, "application", leads.application);
     MetricSeries answered = requests.with("status_code", status);
     answered.counter("serve_num_http_requests", count);
     answered.histogram("serve_http_request_latency_ms", List.of(cell.latencies));

@@ -85,7 +85,8 @@ public record InstanceLimits(
         defaults.refusedRouters(),
         defaults.offerTtlNanos(),
         defaults.maxBufferedBodyBytes(),
-        limits.get(MetricsOptions.STATS_TIMEOUT_MS).toNanos());
+        limits.get(MetricsOptions.STATS_TIMEOUT_MS).toNanos(),
+        defaults.routePrefix());
   }
 
   /**

@@ -5,6 +5,7 @@ import dev.berth.api.HandlerFactory;
 import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
 import dev.berth.code.StartFailedException;
+import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.HandlerSpread;
 import dev.berth.config.keys.Settings;
@@ -44,6 +45,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -256,7 +258,8 @@ public class InstanceReplicas implements ReplicaListener {
         .withOwn(
             settings.get(DeploymentConfig.CANCEL_GRACE_S).toNanos(),
             settings.get(DeploymentConfig.MAX_ZOMBIE_REQUESTS),
-            settings.get(DeploymentConfig.MAX_BUFFERED_BODY_BYTES));
+            settings.get(DeploymentConfig.MAX_BUFFERED_BODY_BYTES),
+            Objects.requireNonNullElse(settings.around(ApplicationConfig.ROUTE_PREFIX), ""));
   }
 
   private static HealthCheckSettings healthChecks(Settings settings) {

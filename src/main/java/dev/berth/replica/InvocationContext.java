@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.ReplicaMeters;
+import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.port.LoopDependencies;
@@ -29,6 +30,9 @@ abstract class InvocationContext implements RequestContext {
   private final String requestId;
   private final String methodName; // "" for the handler itself
   private final String sessionId; // "" for none
+  private final String method;
+  private final String path;
+  private final @Nullable String query;
   private final Headers headers;
   private final long waitedMicros; // from arrival at the router to sending
   volatile boolean cancelled; // the response is not needed; written on the loop
@@ -40,7 +44,11 @@ abstract class InvocationContext implements RequestContext {
     this.requestId = message.requestId();
     this.methodName = message.methodName();
     this.sessionId = message.sessionId();
-    this.headers = message.request().headers();
+    Request request = message.request(); // not retained: its body may be large
+    this.method = request.method();
+    this.path = request.path();
+    this.query = request.query();
+    this.headers = request.headers();
     this.waitedMicros = message.waitedMicros();
     this.startedAt = now;
     this.deadline = deadline;
@@ -51,6 +59,9 @@ abstract class InvocationContext implements RequestContext {
     this.requestId = of.requestId;
     this.methodName = of.methodName;
     this.sessionId = of.sessionId;
+    this.method = of.method;
+    this.path = of.path;
+    this.query = of.query;
     this.headers = of.headers;
     this.waitedMicros = of.waitedMicros;
     this.startedAt = of.startedAt;
@@ -95,6 +106,26 @@ abstract class InvocationContext implements RequestContext {
   @Override
   public String methodName() {
     return methodName;
+  }
+
+  @Override
+  public String method() {
+    return method;
+  }
+
+  @Override
+  public String path() {
+    return path;
+  }
+
+  @Override
+  public @Nullable String query() {
+    return query;
+  }
+
+  @Override
+  public String routePrefix() {
+    return replica().limits().routePrefix();
   }
 
   @Override

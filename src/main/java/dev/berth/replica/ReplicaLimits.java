@@ -20,6 +20,8 @@ import java.time.Duration;
  *     whole ({@code max_buffered_body_bytes}); default 4 MiB
  * @param statsTimeoutNanos timeout of the handlers' autoscaling statistics ({@code
  *     record_autoscaling_stats_timeout_ms}); default 10 s
+ * @param routePrefix {@code route_prefix} of the application, as its requests see it; empty without
+ *     HTTP
  */
 public record ReplicaLimits(
     long cancelGraceNanos,
@@ -29,7 +31,8 @@ public record ReplicaLimits(
     int refusedRouters,
     long offerTtlNanos,
     int maxBufferedBodyBytes,
-    long statsTimeoutNanos) {
+    long statsTimeoutNanos,
+    String routePrefix) {
   /** The defaults above. */
   public static final ReplicaLimits DEFAULTS =
       new ReplicaLimits(
@@ -40,10 +43,17 @@ public record ReplicaLimits(
           256,
           Duration.ofMillis(250).toNanos(),
           4 << 20,
-          Duration.ofSeconds(10).toNanos());
+          Duration.ofSeconds(10).toNanos(),
+          "");
 
   /** Returns these limits with those of a deployment in place. */
   public ReplicaLimits withOwn(long cancelGrace, int maxZombies, int maxBufferedBody) {
+    return withOwn(cancelGrace, maxZombies, maxBufferedBody, routePrefix);
+  }
+
+  /** Returns these limits with those of a deployment, and with its route prefix. */
+  public ReplicaLimits withOwn(
+      long cancelGrace, int maxZombies, int maxBufferedBody, String prefix) {
     return new ReplicaLimits(
         cancelGrace,
         maxZombies,
@@ -52,6 +62,7 @@ public record ReplicaLimits(
         refusedRouters,
         offerTtlNanos,
         maxBufferedBody,
-        statsTimeoutNanos);
+        statsTimeoutNanos,
+        prefix);
   }
 }

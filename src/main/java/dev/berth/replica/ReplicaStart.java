@@ -9,9 +9,11 @@ import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.UpstreamContext;
 import dev.berth.protocol.port.UpstreamGate;
+import dev.berth.protocol.port.VertxContext;
 import dev.berth.replica.hooks.HookThreads.HookKind;
 import dev.berth.replica.hooks.InterruptibleCall;
 import dev.berth.replica.threads.HandlerThreads;
+import io.vertx.core.Context;
 import io.vertx.core.Promise;
 import io.vertx.core.eventbus.EventBus;
 import java.time.Instant;
@@ -278,7 +280,12 @@ final class ReplicaStart {
       UpstreamGate gate,
       HandleCache handles,
       LoopDependencies ports)
-      implements UpstreamContext {
+      implements UpstreamContext, VertxContext {
+    @Override
+    public Context vertxContext() {
+      return ports.loop().context(deployment.application());
+    }
+
     @Override
     public EventBus eventBus() {
       return ports.loop().eventBus(deployment.application());

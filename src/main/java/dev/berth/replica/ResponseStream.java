@@ -7,6 +7,7 @@ import dev.berth.api.ResponseWriter;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.BusMessage.ResponseFields;
 import dev.berth.protocol.BusMessage.StreamFrame;
+import dev.berth.protocol.port.SizedProducer;
 import dev.berth.stream.OutboundChunkQueue;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -93,6 +94,10 @@ final class ResponseStream implements ResponseWriter {
       this.length = CallResponse.declared(head.headers().get("content-length"));
     } else {
       this.bufferBytes = loop.limits.streamBufferBytes();
+      if (head.body() instanceof Response.Body.Produced produced
+          && produced.producer() instanceof SizedProducer sized) {
+        this.length = CallResponse.declared(Long.toString(sized.length()));
+      }
     }
     this.idleTimeoutNanos = loop.limits.streamIdleTimeoutNanos();
   }
@@ -307,6 +312,9 @@ final class ResponseStream implements ResponseWriter {
     if (!headSent
         && state == ResponseStreamState.FINISHING
         && invocation.trailers == null
+        && (length >= CallResponse.UNKNOWN
+            || invocation.host.replica.isUpstream
+            || CallResponse.declared(Long.toString(pieces.bytes())) == length)
         && pieces.bytes() <= BodyMemoryLimits.MAX_FRAME_BYTES) {
       sendTogether();
       return;

@@ -98,6 +98,24 @@ record TestApplications(TestInstance instance, ServeConfig config, Map<String, A
     return new DeploymentId(first.getKey(), first.getValue().ingress());
   }
 
+  /** Returns the ingress of the application with the longest matching prefix; null for none. */
+  @Nullable DeploymentId ingressOf(String path) {
+    String longest = "";
+    DeploymentId found = null;
+    for (ApplicationConfig application : config.applications()) {
+      String prefix = application.routePrefix();
+      Application built = code.get(application.name());
+      if (prefix != null && built != null && prefix.length() > longest.length()) {
+        boolean root = prefix.equals("/");
+        if (root || path.equals(prefix) || path.startsWith(prefix + "/")) {
+          longest = prefix;
+          found = new DeploymentId(application.name(), built.ingress());
+        }
+      }
+    }
+    return found;
+  }
+
   /** Returns the one deployment of a name, or of a name that the application's name precedes. */
   DeploymentId find(String name) {
     List<DeploymentId> all = new ArrayList<>();

@@ -149,6 +149,11 @@ public final class TestBerth implements AutoCloseable {
     return future.cause();
   }
 
+  /** Returns a client with the semantics of HTTP. */
+  public TestHttp http() {
+    return new TestHttp(this, applications);
+  }
+
   private <T> T resultOf(Future<T> future, BooleanSupplier hopeless) {
     waitFor(future, hopeless);
     if (future.succeeded()) {

@@ -23,6 +23,7 @@ public final class TestBerthBuilder {
   /** Name of an application without a name of its own, as in the configuration file. */
   public static final String DEFAULT_APPLICATION = "default";
 
+  private final Map<String, String> prefixes = new LinkedHashMap<>();
   private final Map<String, Application> applications = new LinkedHashMap<>();
   private final Map<String, JsonObject> deployments = new LinkedHashMap<>(); // by name
   private final JsonObject instance = new JsonObject();
@@ -61,6 +62,20 @@ public final class TestBerthBuilder {
     }
     put(deployments.computeIfAbsent(deployment, name -> new JsonObject()), key, value);
     return this;
+  }
+
+  /**
+   * Sets the {@code route_prefix} of an application, for {@link TestBerth#http}. By default the
+   * first application has {@code /}, and each other one its name.
+   */
+  public TestBerthBuilder routePrefix(String application, String prefix) {
+    prefixes.put(application, prefix);
+    return this;
+  }
+
+  private String prefix(String application) {
+    boolean first = applications.keySet().iterator().next().equals(application);
+    return prefixes.getOrDefault(application, first ? "/" : "/" + application);
   }
 
   /**
@@ -145,7 +160,7 @@ public final class TestBerthBuilder {
           all.add(
               new JsonObject()
                   .put("name", name)
-                  .put("route_prefix", null)
+                  .put("route_prefix", prefix(name))
                   .put("import_path", "none.Built:elsewhere")
                   .put("deployments", own));
         });

@@ -1,5 +1,6 @@
 package dev.berth.testkit;
 
+import io.vertx.core.Context;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,6 +27,7 @@ final class TestLoops {
   private final List<Throwable> uncaught = new ArrayList<>();
   private final ThreadLocal<@Nullable Batch> batches = new ThreadLocal<>();
   private final List<Batch> held = new ArrayList<>(); // batches whose tasks are retained
+  private final TestVertx vertx = new TestVertx();
   private boolean woken;
   private boolean closed;
   private volatile @Nullable Loop current;
@@ -58,6 +60,11 @@ final class TestLoops {
         tasks.add(task);
         changed.signalAll();
       }
+    }
+
+    @Override
+    public Context context(String application) {
+      return vertx.context();
     }
 
     @Override
@@ -257,5 +264,6 @@ final class TestLoops {
     } finally {
       lock.unlock();
     }
+    vertx.close();
   }
 }

@@ -41,6 +41,7 @@ final class Architecture {
       table(
           """
           api:
+          web: api protocol
           net:
           stream: api
           protocol: api stream
@@ -290,7 +291,9 @@ final class Architecture {
         .should(
             onlyDependOnClassesThat(
                 DescribedPredicate.<JavaClass>not(resideInAPackage("dev.berth.."))
-                    .or(resideInAnyPackage("dev.berth.api..", "dev.berth.examples.."))
+                    .or(
+                        resideInAnyPackage(
+                            "dev.berth.api..", "dev.berth.web..", "dev.berth.examples.."))
                     .as("are not of Berth, or are in its public API")));
   }
 

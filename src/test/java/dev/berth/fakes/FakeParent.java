@@ -44,6 +44,26 @@ public final class FakeParent implements RequestContext, ExplainedParent {
   public @Nullable Duration remaining;
 
   @Override
+  public String method() {
+    return "GET";
+  }
+
+  @Override
+  public String path() {
+    return "/";
+  }
+
+  @Override
+  public @Nullable String query() {
+    return null;
+  }
+
+  @Override
+  public String routePrefix() {
+    return "/";
+  }
+
+  @Override
   public boolean tryExplainCall() {
     return explainedCalls-- > 0;
   }

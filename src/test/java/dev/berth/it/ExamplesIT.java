@@ -76,6 +76,29 @@ class ExamplesIT {
   }
 
   @Test
+  void shopServesItsRoutesAndTheirDocument() throws Exception {
+    HttpResponse<String> item = get("/shop/items/2");
+    assertThat(item.body()).isEqualTo("{\"id\":2,\"name\":\"fish\",\"cents\":250}");
+    assertThat(get("/shop/items/2/price?count=3").body()).isEqualTo("{\"cents\":750}");
+    assertThat(get("/shop/items?name=s").body()).contains("fish", "salt").doesNotContain("bread");
+    assertThat(get("/shop/events").body()).isEqualTo("data: bread\n\ndata: fish\n\ndata: salt\n\n");
+
+    HttpResponse<String> refused = get("/shop/items/x/price?count=y");
+    assertThat(refused.statusCode()).isEqualTo(400);
+    assertThat(new JsonObject(refused.body()).getJsonArray("problems")).hasSize(2);
+    assertThat(get("/shop/items/2%2Fprice").statusCode()).isEqualTo(400);
+    assertThat(get("/shop/nothing").statusCode()).isEqualTo(404);
+
+    JsonObject document = new JsonObject(get("/shop/openapi.json").body());
+    assertThat(document.getJsonObject("paths")).hasSize(4);
+    assertThat(document.getJsonArray("servers").encode()).isEqualTo("[{\"url\":\"/shop\"}]");
+    assertThat(document.getJsonObject("paths").fieldNames()).contains("/items/{id}/price");
+    assertThat(get("/shop/docs").body()).contains("docs/start.js");
+    assertThat(get("/shop/docs/start.js").body()).contains("openapi.json");
+    assertThat(item.headers().firstValue("x-berth-route")).isEmpty();
+  }
+
+  @Test
   void metersOfHandlersAndHealthChecksAreShown() throws Exception {
     get("/words?text=abc");
     String metrics = server.admin("/metrics");
@@ -93,7 +116,7 @@ class ExamplesIT {
     HttpResponse<String> refused = put(words.copy().put("args", 3));
     assertThat(refused.statusCode()).isEqualTo(400);
     assertThat(refused.body()).contains("applications[0].args: 3");
-    assertThat(applications()).hasSize(7);
+    assertThat(applications()).hasSize(8);
 
     assertThat(put(words.put("route_prefix", "/other")).statusCode()).isEqualTo(200);
     server.await("it alone", () -> statuses().equals(List.of("RUNNING")));

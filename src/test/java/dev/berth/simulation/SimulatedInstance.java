@@ -340,7 +340,8 @@ final class SimulatedInstance {
               8,
               offerTtlNanos,
               MAX_BUFFERED,
-              millis(10_000)),
+              millis(10_000),
+              "/"),
           new LedgerLimits(
               millis(4_000),
               SimulatedBus.LATEST_NANOS + millis(5_000),

@@ -25,6 +25,7 @@ public final class AccessEntry {
 
   // Set at the end of the request.
   String replica = "";
+  String routeLabel = ""; // with the template; empty for the prefix
   String model = ""; // of an LLM API
   String apiKey = ""; // id
   String mcpMethod = ""; // of a message of MCP
@@ -105,6 +106,15 @@ public final class AccessEntry {
   /** Records the replica that ran the request, perhaps after others refused it. */
   public void answeredBy(String replicaId) {
     replica = replicaId;
+  }
+
+  /** Records the route with the template that the handler named. */
+  public void route(String label) {
+    routeLabel = label;
+  }
+
+  String route() {
+    return routeLabel.isEmpty() ? route.route() : routeLabel;
   }
 
   /**

@@ -34,14 +34,14 @@ final class AccessText {
     if (json) {
       line.append("{\"time\":\"").append(time(entry)).append('"');
       field("method", entry.method);
-      field("route", entry.route.route());
+      field("route", entry.route());
       name("status").append(entry.status);
       duration("total_ms", entry.totalNanos);
     } else {
       line.append(time(entry)).append(' ');
       plain(entry.method, line);
       line.append(' ');
-      plain(entry.route.route(), line);
+      plain(entry.route(), line);
       line.append(' ').append(entry.status).append(' ');
       line.append(millis(entry.totalNanos)).append("ms");
     }

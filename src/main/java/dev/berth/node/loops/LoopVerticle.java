@@ -208,6 +208,11 @@ public final class LoopVerticle extends VerticleBase implements LoopExecutor {
             });
   }
 
+  @Override
+  public Context context(String application) {
+    return of(application);
+  }
+
   /** Returns the dependencies of the loop's routers and replicas. */
   public LoopDependencies ports(BusSender bus, Identity identity) {
     return new LoopDependencies(

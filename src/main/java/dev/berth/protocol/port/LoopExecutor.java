@@ -1,6 +1,7 @@
 package dev.berth.protocol.port;
 
 import dev.berth.api.RequestContext;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.eventbus.EventBus;
 import java.util.concurrent.Callable;
@@ -52,6 +53,13 @@ public interface LoopExecutor extends Executor {
    */
   default <T> Future<T> callBlocking(String application, Callable<T> work) {
     throw new UnsupportedOperationException("threads: none (expected: a loop of Vert.x)");
+  }
+
+  /**
+   * Returns a context of Vert.x for the user code of an application, whose tasks run on the loop.
+   */
+  default Context context(String application) {
+    throw new UnsupportedOperationException("context: none (expected: a loop of Vert.x)");
   }
 
   /** Returns whether the caller runs on the loop. */

@@ -1,0 +1,66 @@
+package dev.berth.ingress;
+
+import dev.berth.metrics.HttpMeters;
+import dev.berth.metrics.RouteMeters;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Meters of a route by the template that a handler's response names, such as {@code /items/:id}.
+ * The number of templates is bounded; responses with further ones count for the route itself.
+ * Confined to the event loop.
+ */
+final class RouteTemplates {
+  /** Response header with the template below the route prefix; clients do not receive it. */
+  static final String HEADER = "x-berth-route";
+
+  private static final int MAX_LENGTH = 200;
+
+  private final HttpMeters meters;
+  private final RouteMeters route;
+  private final int max;
+  private final Map<String, RouteMeters> known = new HashMap<>();
+  private String lastTemplate = ""; // of a handler of this instance, the same object each time
+  private RouteMeters last;
+
+  RouteTemplates(HttpMeters meters, RouteMeters route, int max) {
+    this.meters = meters;
+    this.route = route;
+    this.max = max;
+    this.last = route;
+  }
+
+  /** Returns the meters for a template; null if the template is malformed or one too many. */
+  @Nullable RouteMeters of(String template) {
+    if (template == lastTemplate) {
+      return last;
+    }
+    RouteMeters found = known.get(template);
+    if (found == null) {
+      if (!isTemplate(template)) {
+        return null;
+      }
+      if (known.size() >= max) {
+        meters.recordTemplateOverflow();
+        return null;
+      }
+      found = meters.template(route, template);
+      known.put(template, found);
+    }
+    lastTemplate = template;
+    last = found;
+    return found;
+  }
+
+  private static boolean isTemplate(String template) {
+    return template.startsWith("/")
+        && template.length() <= MAX_LENGTH
+        && template.chars().allMatch(each -> each > ' ' && each < 0x7f);
+  }
+
+  Collection<RouteMeters> all() {
+    return known.values();
+  }
+}
