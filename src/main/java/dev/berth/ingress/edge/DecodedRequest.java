@@ -96,7 +96,9 @@ public final class DecodedRequest extends HttpServerRequestWrapper {
   @Override
   public HttpServerRequest pause() {
     paused = true;
-    delegate.pause();
+    if (!arrived) {
+      delegate.pause();
+    }
     return this;
   }
 
@@ -142,7 +144,7 @@ public final class DecodedRequest extends HttpServerRequestWrapper {
     } finally {
       working = false;
     }
-    if (!paused && !postponed) {
+    if (!paused && !postponed && !arrived) { // HTTP/2 permits neither after the end
       delegate.resume();
     }
   }
@@ -154,7 +156,9 @@ public final class DecodedRequest extends HttpServerRequestWrapper {
         stop();
       } else if (bytes >= TURN_BYTES) {
         postponed = true;
-        delegate.pause();
+        if (!arrived) {
+          delegate.pause();
+        }
         later.accept(this::goOn);
         return;
       } else {
