@@ -44,6 +44,7 @@ final class ClientResponse implements Completable<Void> {
   private final HttpExchange exchange;
   @Nullable StreamRelay relay;
   private @Nullable BodyCompressor coder; // of a stream
+  List<String> accepted = List.of(); // codings, as received
   private @Nullable WriteStall stall; // while bytes wait for the client
   private boolean continued; // 100-continue was sent
   private boolean lingering; // closes soon, even if the client still sends
@@ -137,7 +138,7 @@ final class ClientResponse implements Completable<Void> {
     return edge == null
         ? null
         : edge.compressor(
-            http,
+            accepted,
             http.response().headers(),
             length,
             !isBodyless(status) && http.version() != HttpVersion.HTTP_1_0);

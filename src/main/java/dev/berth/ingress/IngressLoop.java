@@ -196,7 +196,11 @@ final class IngressLoop extends ServingLoop {
     EdgeRules edge = exchange.route.to().edge();
     if (edge == null) {
       exchange.startIfRoom();
-    } else if (edge.answers(exchange.http)) {
+      return;
+    }
+    // a dialect removes it from the request, so that upstreams do not compress
+    exchange.answer.accepted = exchange.http.headers().getAll(HttpHeaders.ACCEPT_ENCODING);
+    if (edge.answers(exchange.http)) {
       exchange.answer.sendPreflight();
     } else if (edge.decodes() && DecodedRequest.isUnknown(exchange.http)) {
       exchange.http.response().headers().set(HttpHeaders.ACCEPT_ENCODING, "gzip, deflate");

@@ -4,6 +4,7 @@ import dev.berth.config.edge.EdgeOptions;
 import dev.berth.config.keys.Settings;
 import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpHeaders;
+import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -25,10 +26,11 @@ record CompressionRules(Set<String> types, int minBytes, int level) {
   /**
    * Decides on a response with a complete head, and adapts the head.
    *
+   * @param accepted values of {@code Accept-Encoding}
    * @param length in bytes; negative if unknown
    * @return null for no compression
    */
-  @Nullable ContentCoding choose(MultiMap request, MultiMap response, long length) {
+  @Nullable ContentCoding choose(List<String> accepted, MultiMap response, long length) {
     if ((length >= 0 && length < minBytes)
         || !isListed(response.get(HttpHeaders.CONTENT_TYPE))
         || response.contains(HttpHeaders.CONTENT_ENCODING)
@@ -39,7 +41,7 @@ record CompressionRules(Set<String> types, int minBytes, int level) {
       return null;
     }
     EdgeRules.addVary(response, "Accept-Encoding");
-    return ContentCoding.preferred(request.getAll(HttpHeaders.ACCEPT_ENCODING));
+    return ContentCoding.preferred(accepted);
   }
 
   /** Adapts the head of a response that is compressed. */

@@ -61,14 +61,15 @@ public record EdgeRules(
   /**
    * Returns a compressor for a response with a complete head, and adapts the head.
    *
+   * @param accepted values of {@code Accept-Encoding}
    * @param length in bytes; negative if unknown
    * @param sends whether the response has a body, and may have one of another length
    * @return null to send it as it is
    */
   public @Nullable BodyCompressor compressor(
-      HttpServerRequest request, MultiMap response, long length, boolean sends) {
+      List<String> accepted, MultiMap response, long length, boolean sends) {
     ContentCoding coding =
-        compression == null ? null : compression.choose(request.headers(), response, length);
+        compression == null ? null : compression.choose(accepted, response, length);
     return compression == null || coding == null || !sends
         ? null
         : compression.compressor(coding, response);
