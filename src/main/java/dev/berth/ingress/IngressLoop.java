@@ -326,7 +326,7 @@ final class IngressLoop extends ServingLoop {
       HttpServerRequest received, Connection connection, ResolvedRoute route) {
     EdgeRules edge = route.to().edge();
     HttpServerRequest request =
-        edge != null && edge.decodes() ? DecodedRequest.of(received, this::later) : received;
+        edge != null && edge.decodes() ? DecodedRequest.of(received) : received;
     HttpExchange exchange = exchange(request, connection, route);
     if (request instanceof DecodedRequest decoded) {
       decoded.onBadBody(large -> exchange.refuseBody(ErrorResponses.badCoding(large)));

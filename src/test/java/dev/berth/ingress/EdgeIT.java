@@ -381,8 +381,9 @@ class EdgeIT {
     route(Map.of("decode_requests", true));
     upstream.streamRequests();
     byte[] body = new byte[8 << 20];
+    new java.util.Random(3).nextBytes(body);
     for (int i = 0; i < body.length; i++) {
-      body[i] = (byte) (i / 64); // about 1 : 60
+      body[i] = body[i / 64 * 64]; // about 1 : 40
     }
     var answer =
         rig.send(

@@ -127,7 +127,7 @@ public final class EdgeOptions {
   public static final ConfigKey<Duration> MAX_AGE_S =
       SHARE
           .key("max_age_s", Types.wholeSeconds(0, 86_400), Duration.ofSeconds(600))
-          .means("Time for which a browser may store the answer to a preflight.");
+          .means("Time that a browser may store the answer to a preflight.");
 
   // --- a route ---
 

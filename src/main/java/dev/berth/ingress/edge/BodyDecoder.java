@@ -22,7 +22,7 @@ final class BodyDecoder {
   private static final long FREE_BYTES = 1 << 20;
 
   /** Maximum decoded bytes per encoded byte. */
-  private static final int MAX_RATIO = 250;
+  private static final int MAX_RATIO = 200;
 
   private static final int FIXED_HEAD_BYTES = 10;
   private static final int MAX_HEAD_BYTES = 4096;
@@ -122,25 +122,25 @@ final class BodyDecoder {
 
   /** Returns the length of the header of a member; negative if it is incomplete. */
   private int headLength() throws DataFormatException {
-    int size = in.length();
-    if (size < FIXED_HEAD_BYTES) {
+    try {
+      int flags = in.getByte(3);
+      require(in.getUnsignedShort(0) == 0x1f8b && in.getByte(2) == 8 && (flags & 0xe0) == 0);
+      int end = FIXED_HEAD_BYTES;
+      if ((flags & 4) != 0) {
+        end += 2 + in.getUnsignedShortLE(end);
+      }
+      for (int texts = Integer.bitCount(flags & 0x18); texts > 0; texts--) {
+        while (in.getByte(end++) != 0) {
+          continue;
+        }
+      }
+      end += flags & 2; // the length of a check sum, and its flag
+      in.getByte(end - 1);
+      return end;
+    } catch (IndexOutOfBoundsException incomplete) {
+      require(in.length() < MAX_HEAD_BYTES);
       return -1;
     }
-    int flags = in.getByte(3);
-    require(in.getUnsignedShort(0) == 0x1f8b && in.getByte(2) == 8 && (flags & 0xe0) == 0);
-    int end = FIXED_HEAD_BYTES;
-    if ((flags & 4) != 0) {
-      end += size < end + 2 ? MAX_HEAD_BYTES : 2 + in.getUnsignedShortLE(end);
-    }
-    for (int texts = Integer.bitCount(flags & 0x18); texts > 0; texts--) {
-      while (end < size && in.getByte(end) != 0) {
-        end++;
-      }
-      end++;
-    }
-    end += flags & 2; // the length of a check sum, and its flag
-    require(end <= MAX_HEAD_BYTES || size < MAX_HEAD_BYTES);
-    return end <= size ? end : -1;
   }
 
   private static void require(boolean valid) throws DataFormatException {

@@ -8,34 +8,28 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpVersion;
 import io.vertx.core.internal.http.HttpServerRequestInternal;
 import io.vertx.core.internal.http.HttpServerRequestWrapper;
-import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.zip.DataFormatException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Request with a decoded body. Decodes no faster than its reader takes the bytes, and no more per
- * task of the event loop than {@link #TURN_BYTES}. Confined to the event loop.
+ * Request with a decoded body. Decodes no faster than its reader takes the bytes. Confined to the
+ * event loop.
  */
 public final class DecodedRequest extends HttpServerRequestWrapper {
-  private static final int TURN_BYTES = 256 << 10;
-
   private final BodyDecoder decoder;
-  private final Consumer<Runnable> later;
   private Consumer<Boolean> refuse = large -> {};
   private @Nullable Handler<Buffer> reader;
   private @Nullable Handler<Void> atEnd;
   private boolean paused;
   private boolean working;
-  private boolean postponed;
   private boolean arrived; // the whole body
   private boolean over;
 
-  private DecodedRequest(
-      HttpServerRequest request, ContentCoding coding, Consumer<Runnable> later) {
+  private DecodedRequest(HttpServerRequest request, ContentCoding coding) {
     super((HttpServerRequestInternal) request);
-    this.decoder = new BodyDecoder(coding);
-    this.later = later;
+    decoder = new BodyDecoder(coding);
     MultiMap headers = request.headers().remove(HttpHeaders.CONTENT_ENCODING);
     headers.remove(HttpHeaders.CONTENT_LENGTH); // of the encoded body
     if (request.version() != HttpVersion.HTTP_2) {
@@ -43,31 +37,25 @@ public final class DecodedRequest extends HttpServerRequestWrapper {
     }
   }
 
-  /** Returns whether a request with a body has a coding that the ingress cannot decode. */
+  /** Returns whether a request has a coding that the ingress cannot decode. */
   public static boolean isUnknown(HttpServerRequest request) {
-    List<String> codings = request.headers().getAll(HttpHeaders.CONTENT_ENCODING);
-    return !isPlain(codings) && (codings.size() > 1 || ContentCoding.of(codings.get(0)) == null);
+    String codings = codings(request);
+    return !codings.isEmpty() && ContentCoding.of(codings) == null;
   }
 
-  private static boolean isPlain(List<String> codings) {
-    return codings.stream().allMatch(each -> each.strip().equalsIgnoreCase("identity"));
+  private static String codings(HttpServerRequest request) {
+    String codings = String.join(",", request.headers().getAll(HttpHeaders.CONTENT_ENCODING));
+    return codings.equalsIgnoreCase("identity") ? "" : codings;
   }
 
-  /**
-   * Returns a request with a decoded body, or the request itself if it has none to decode.
-   *
-   * @param later runs a task after the current one of the event loop
-   */
-  public static HttpServerRequest of(HttpServerRequest request, Consumer<Runnable> later) {
-    MultiMap headers = request.headers();
-    List<String> codings = headers.getAll(HttpHeaders.CONTENT_ENCODING);
+  /** Returns a request with a decoded body, or the request itself if it has none to decode. */
+  public static HttpServerRequest of(HttpServerRequest request) {
     boolean body =
         request.version() == HttpVersion.HTTP_2
-            || headers.contains(HttpHeaders.TRANSFER_ENCODING)
-            || headers.contains(HttpHeaders.CONTENT_LENGTH);
-    ContentCoding coding =
-        !body || isPlain(codings) || isUnknown(request) ? null : ContentCoding.of(codings.get(0));
-    return coding == null ? request : new DecodedRequest(request, coding, later);
+            || request.headers().contains(HttpHeaders.TRANSFER_ENCODING)
+            || request.headers().contains(HttpHeaders.CONTENT_LENGTH);
+    ContentCoding coding = body ? ContentCoding.of(codings(request)) : null;
+    return coding == null ? request : new DecodedRequest(request, coding);
   }
 
   /**
@@ -132,66 +120,47 @@ public final class DecodedRequest extends HttpServerRequestWrapper {
   }
 
   private void work() {
-    if (working || postponed) {
+    if (working) {
       return;
     }
     working = true;
     try {
       decode();
     } catch (DataFormatException malformed) {
-      stop();
-      refuse.accept(false);
+      refuse(false);
     } finally {
       working = false;
     }
-    if (!paused && !postponed && !arrived) { // HTTP/2 permits neither after the end
+    if (!paused && !arrived) { // HTTP/2 permits neither after the end
       delegate.resume();
     }
   }
 
   private void decode() throws DataFormatException {
-    int bytes = 0;
     while (!paused && !over) {
-      if (response().ended()) { // no reader needs the rest
+      Buffer next = decoder.next();
+      if (decoder.isBomb()) {
+        refuse(true);
+      } else if (response().ended()) { // no reader needs the rest
         stop();
-      } else if (bytes >= TURN_BYTES) {
-        postponed = true;
-        if (!arrived) {
-          delegate.pause();
-        }
-        later.accept(this::goOn);
+      } else if (next.length() > 0) {
+        Objects.requireNonNull(reader).handle(next);
+      } else if (!arrived) {
         return;
+      } else if (decoder.isComplete()) {
+        stop();
       } else {
-        Buffer next = decoder.next();
-        bytes += next.length();
-        if (decoder.isBomb()) {
-          stop();
-          refuse.accept(true);
-        } else if (next.length() > 0) {
-          pass(next);
-        } else {
-          break;
-        }
-      }
-    }
-    if (!paused && arrived) {
-      if (!over && !decoder.isComplete()) {
         throw new DataFormatException();
       }
-      stop();
+    }
+    if (arrived && over) {
       tellEnd();
     }
   }
 
-  private void goOn() {
-    postponed = false;
-    work();
-  }
-
-  private void pass(Buffer decoded) {
-    if (reader != null) {
-      reader.handle(decoded);
-    }
+  private void refuse(boolean large) {
+    stop();
+    refuse.accept(large);
   }
 
   private void tellEnd() {

@@ -17,24 +17,24 @@ import org.jspecify.annotations.Nullable;
  * one. Stops at the first hop that is not a trusted proxy, or that is malformed.
  */
 final class ForwardedWalk {
-  private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._~-]{1,255}(:\\d{1,5})?");
-  private static final Pattern HOST_V6 = Pattern.compile("\\[[0-9a-fA-F:.]{2,45}](:\\d{1,5})?");
-  private static final Pattern PORT = Pattern.compile("\\d{1,5}");
-  private static final Pattern PORT_OF = Pattern.compile(":\\d+$");
+  private static final Pattern HOST =
+      Pattern.compile("(?:[A-Za-z0-9._~-]{1,255}|\\[[0-9a-fA-F:.]{2,45}])(:\\d{1,5})?");
 
-  /** A pair of an element of Forwarded, or the end of the element. */
+  /** An address with or without a port, where IPv6 with a port has brackets. */
+  private static final Pattern ADDRESS =
+      Pattern.compile(
+          "([0-9.]+)(?::\\d{1,5})?|\\[([0-9a-fA-F:.]+)](?::\\d{1,5})?|([0-9a-fA-F:.]+)");
+
+  /** A pair of an element of Forwarded, with the end of the pair. */
   private static final Pattern PAIR =
       Pattern.compile(
           "\\s*(?:([A-Za-z]+)=(?:\"((?:[^\"\\\\]|\\\\.)*+)\"|([^\\s\";,]*+)))?\\s*([;,]|\\z)");
 
-  private final List<@Nullable String> clients = new ArrayList<>(); // from the nearest hop
-  private final List<@Nullable String> schemes = new ArrayList<>();
-  private final List<@Nullable String> hosts = new ArrayList<>();
-  private InetSocketAddress client; // found so far
+  /** A hop, as the next proxy saw it. All parts are texts of a header, or null. */
+  private record ForwardedHop(
+      @Nullable String client, @Nullable String scheme, @Nullable String host) {}
 
-  private ForwardedWalk(InetSocketAddress peer) {
-    client = peer;
-  }
+  private ForwardedWalk() {}
 
   /**
    * Returns the origin of a request whose connection comes from a peer. If both forms are present
@@ -46,124 +46,107 @@ final class ForwardedWalk {
     if (!trusted.contain(peer)) {
       return direct;
     }
-    ForwardedWalk common = new ForwardedWalk(peer);
-    common.split(headers, "x-forwarded-for", common.clients);
-    common.split(headers, "x-forwarded-proto", common.schemes);
-    common.split(headers, "x-forwarded-host", common.hosts);
-    ForwardedWalk standard = new ForwardedWalk(peer);
-    standard.elements(String.join(",", headers.getAll("forwarded")));
-    RequestOrigin one = common.origin(direct, headers.get("x-forwarded-port"), trusted);
-    RequestOrigin other = standard.origin(direct, null, trusted);
-    if (standard.clients.isEmpty()) {
+    List<ForwardedHop> common = common(headers);
+    List<ForwardedHop> standard = standard(String.join(",", headers.getAll("forwarded")));
+    RequestOrigin one = walk(common, peer, trusted, direct);
+    RequestOrigin other = walk(standard, peer, trusted, direct);
+    if (standard.isEmpty()) {
       return one;
     }
-    boolean alone = common.clients.isEmpty() && common.schemes.isEmpty() && common.hosts.isEmpty();
-    return alone || one.equals(other) ? other : direct;
+    return common.isEmpty() || one.equals(other) ? other : direct;
   }
 
-  private RequestOrigin origin(
-      RequestOrigin direct, @Nullable String port, TrustedNetworks trusted) {
-    int hop = walk(trusted);
-    String scheme = String.valueOf(at(schemes, hop)).toLowerCase(Locale.ROOT);
-    String host = at(hosts, hop);
-    boolean named =
-        host != null && (HOST.matcher(host).matches() || HOST_V6.matcher(host).matches());
-    if (named && port != null && PORT.matcher(port).matches() && !PORT_OF.matcher(host).find()) {
-      host += ":" + port;
-    }
-    return new RequestOrigin(
-        text(client),
-        scheme.matches("https?") ? scheme : direct.scheme(),
-        named ? host : direct.host());
-  }
-
-  private void split(MultiMap headers, String name, List<@Nullable String> into) {
-    List<String> lines = headers.getAll(name);
-    if (!lines.isEmpty()) {
-      for (String each : String.join(",", lines).split(",", -1)) {
-        into.add(0, each.strip());
-      }
-    }
-  }
-
-  /** Reads Forwarded. A malformed element hides itself and all before it. */
-  private void elements(String text) {
-    Matcher pairs = PAIR.matcher(text);
-    @Nullable String[] element = new @Nullable String[3];
-    int end = 0;
-    while (end < text.length()) {
-      if (!pairs.region(end, text.length()).lookingAt()) {
-        int next = text.indexOf(',', end);
-        end = next < 0 ? text.length() : next + 1;
-        element = add(new @Nullable String[3]);
-        continue;
-      }
-      String value = pairs.group(3) != null ? pairs.group(3) : unquoted(pairs.group(2));
-      switch (String.valueOf(pairs.group(1)).toLowerCase(Locale.ROOT)) {
-        case "for" -> element[0] = value;
-        case "proto" -> element[1] = value;
-        case "host" -> element[2] = value;
-        default -> {}
-      }
-      end = pairs.end();
-      if (!";".equals(pairs.group(4))) {
-        element = add(element);
-      }
-    }
-  }
-
-  private @Nullable String[] add(@Nullable String[] element) {
-    clients.add(0, element[0]);
-    schemes.add(0, element[1]);
-    hosts.add(0, element[2]);
-    return new @Nullable String[3];
-  }
-
-  private static @Nullable String unquoted(@Nullable String text) {
-    return text == null ? null : text.replaceAll("\\\\(.)", "$1");
-  }
-
-  /** Finds the client. Returns the index of its hop, or 0 if no hop names one. */
-  private int walk(TrustedNetworks trusted) {
-    int hop = 0;
-    for (int i = 0; i < clients.size() && trusted.contain(client); i++) {
-      InetSocketAddress next = address(clients.get(i));
+  private static RequestOrigin walk(
+      List<ForwardedHop> hops,
+      InetSocketAddress peer,
+      TrustedNetworks trusted,
+      RequestOrigin direct) {
+    InetSocketAddress client = peer;
+    ForwardedHop last = hops.isEmpty() ? new ForwardedHop(null, null, null) : hops.get(0);
+    for (ForwardedHop each : hops) {
+      InetSocketAddress next = trusted.contain(client) ? address(each.client) : null;
       if (next == null) {
         break;
       }
       client = next;
-      hop = i;
+      last = each;
     }
-    return hop;
+    String scheme = String.valueOf(last.scheme).toLowerCase(Locale.ROOT);
+    boolean named = last.host != null && HOST.matcher(last.host).matches();
+    return new RequestOrigin(
+        text(client),
+        scheme.matches("https?") ? scheme : direct.scheme(),
+        named ? last.host : direct.host());
   }
 
-  /** Returns the value of a hop. A list that is shorter has one value for all farther hops. */
-  private static @Nullable String at(List<@Nullable String> values, int hop) {
+  /** Reads X-Forwarded-*. A list that is shorter has one value for all farther hops. */
+  private static List<ForwardedHop> common(MultiMap headers) {
+    List<String> clients = list(headers, "x-forwarded-for");
+    List<String> schemes = list(headers, "x-forwarded-proto");
+    List<String> hosts = list(headers, "x-forwarded-host");
+    String port = String.valueOf(headers.get("x-forwarded-port"));
+    List<ForwardedHop> hops = new ArrayList<>();
+    for (int i = 0; i < Math.max(clients.size(), schemes.size() + hosts.size() > 0 ? 1 : 0); i++) {
+      String host = at(hosts, i);
+      boolean bare = host != null && port.matches("\\d{1,5}") && !host.matches(".*:\\d+");
+      hops.add(
+          new ForwardedHop(
+              i < clients.size() ? clients.get(i) : null,
+              at(schemes, i),
+              bare ? host + ":" + port : host));
+    }
+    return hops;
+  }
+
+  private static @Nullable String at(List<String> values, int hop) {
     return values.isEmpty() ? null : values.get(Math.min(hop, values.size() - 1));
   }
 
-  /** Returns an address of an IP address with or without a port; null for anything else. */
-  static @Nullable InetSocketAddress address(@Nullable String hop) {
-    if (hop == null || hop.length() > 60) {
-      return null;
-    }
-    String host = hop;
-    int port = hop.lastIndexOf(':');
-    boolean brackets = hop.startsWith("[");
-    if (brackets || (port >= 0 && port == hop.indexOf(':'))) { // else no port, or IPv6
-      int end = brackets ? hop.indexOf(']') : port;
-      String rest = end < 0 ? "?" : hop.substring(brackets ? end + 1 : end);
-      if (!rest.isEmpty() && !rest.matches(":\\d{1,5}")) {
-        return null;
+  private static List<String> list(MultiMap headers, String name) {
+    List<String> values = new ArrayList<>();
+    for (String line : headers.getAll(name)) {
+      for (String each : line.split(",", -1)) {
+        values.add(0, each.strip());
       }
-      host = hop.substring(brackets ? 1 : 0, end);
     }
-    byte[] bytes = host.indexOf('%') < 0 ? NetUtil.createByteArrayFromIpAddressString(host) : null;
-    if (bytes == null || brackets && host.indexOf(':') < 0) {
+    return values;
+  }
+
+  /** Reads Forwarded. A malformed element names no client, and so ends the walk. */
+  private static List<ForwardedHop> standard(String text) {
+    List<ForwardedHop> hops = new ArrayList<>();
+    Matcher pairs = PAIR.matcher(text);
+    @Nullable String[] hop = new @Nullable String[3];
+    for (int end = 0; end < text.length(); ) {
+      boolean fine = pairs.region(end, text.length()).lookingAt();
+      int comma = text.indexOf(',', end);
+      end = fine ? pairs.end() : comma < 0 ? text.length() : comma + 1;
+      String name = fine && pairs.group(1) != null ? pairs.group(1).toLowerCase(Locale.ROOT) : "";
+      int part = List.of("for", "proto", "host").indexOf(name);
+      if (part >= 0) {
+        String quoted = pairs.group(2);
+        hop[part] = quoted == null ? pairs.group(3) : quoted.replaceAll("\\\\(.)", "$1");
+      }
+      if (!fine || !pairs.group(4).equals(";")) {
+        hops.add(0, new ForwardedHop(fine ? hop[0] : null, hop[1], hop[2]));
+        hop = new @Nullable String[3];
+      }
+    }
+    return hops;
+  }
+
+  /** Returns the address of an IP address with or without a port; null for anything else. */
+  static @Nullable InetSocketAddress address(@Nullable String hop) {
+    Matcher parts = ADDRESS.matcher(hop == null || hop.length() > 60 ? "" : hop);
+    if (!parts.matches()) {
       return null;
     }
+    String v6 = parts.group(2) == null ? parts.group(3) : parts.group(2);
+    byte[] bytes = NetUtil.createByteArrayFromIpAddressString(v6 == null ? parts.group(1) : v6);
     try {
-      return new InetSocketAddress(InetAddress.getByAddress(bytes), 0);
+      return bytes == null || (v6 != null && v6.indexOf(':') < 0)
+          ? null
+          : new InetSocketAddress(InetAddress.getByAddress(bytes), 0);
     } catch (UnknownHostException otherLength) {
       return null;
     }

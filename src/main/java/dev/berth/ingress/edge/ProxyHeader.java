@@ -9,6 +9,8 @@ import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +24,10 @@ import org.jspecify.annotations.Nullable;
 record ProxyHeader(int length, @Nullable InetSocketAddress client) {
   private static final byte[] V1 = "PROXY ".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] V2 = {0xD, 0xA, 0xD, 0xA, 0, 0xD, 0xA, 'Q', 'U', 'I', 'T', 0xA};
+  private static final Pattern LINE =
+      Pattern.compile(
+          "PROXY (?:UNKNOWN(?: .*)?|TCP([46]) ([0-9a-fA-F.:]+) ([0-9a-fA-F.:]+) (0|[1-9]\\d{0,4})"
+              + " (0|[1-9]\\d{0,4}))\r\n");
   private static final int MAX_V1_BYTES = 107; // with the end of the line
   private static final int HEAD_BYTES = 16; // of version 2
 
@@ -48,36 +54,31 @@ record ProxyHeader(int length, @Nullable InetSocketAddress client) {
   }
 
   private static @Nullable ProxyHeader readV1(ByteBuf in) {
-    int end = in.indexOf(in.readerIndex(), in.writerIndex(), (byte) '\n') - in.readerIndex();
-    if (end < 0 || end >= MAX_V1_BYTES) {
-      return in.readableBytes() < MAX_V1_BYTES ? null : refuse();
+    int length = Math.min(MAX_V1_BYTES, in.readableBytes());
+    String text = in.toString(in.readerIndex(), length, StandardCharsets.ISO_8859_1);
+    int end = text.indexOf('\n') + 1;
+    if (end == 0) {
+      return length < MAX_V1_BYTES ? null : refuse();
     }
-    String line = in.toString(in.readerIndex(), end, StandardCharsets.ISO_8859_1);
-    String[] words = line.split(" ", -1);
-    if (!line.endsWith("\r")) {
-      return refuse();
-    } else if (words[1].strip().equals("UNKNOWN")) {
-      return new ProxyHeader(end + 1, null);
-    }
-    boolean v4 = words[1].equals("TCP4");
-    if (words.length != 6
-        || !(v4 || words[1].equals("TCP6"))
-        || !(isAddress(words[2], v4) && isAddress(words[3], v4))
-        || !(isPort(words[4]) && isPort(words[5].substring(0, words[5].length() - 1)))) {
+    Matcher line = LINE.matcher(text.substring(0, end));
+    if (!line.matches()) {
       return refuse();
     }
-    byte[] client = NetUtil.createByteArrayFromIpAddressString(words[2]);
-    return new ProxyHeader(end + 1, address(client, Integer.parseInt(words[4])));
-  }
-
-  private static boolean isAddress(String text, boolean v4) {
-    return v4
-        ? NetUtil.isValidIpV4Address(text)
-        : NetUtil.isValidIpV6Address(text) && text.indexOf('%') < 0;
-  }
-
-  private static boolean isPort(String text) {
-    return text.matches("0|[1-9]\\d{0,4}") && Integer.parseInt(text) <= 0xFFFF;
+    String address = line.group(2);
+    if (address == null) {
+      return new ProxyHeader(end, null);
+    }
+    byte[] client = NetUtil.createByteArrayFromIpAddressString(address);
+    byte[] proxy = NetUtil.createByteArrayFromIpAddressString(line.group(3));
+    int bytes = line.group(1).equals("4") ? 4 : 16;
+    int port = Math.max(Integer.parseInt(line.group(4)), Integer.parseInt(line.group(5)));
+    return client == null
+            || proxy == null
+            || client.length != bytes
+            || proxy.length != bytes
+            || port > 0xFFFF
+        ? refuse()
+        : new ProxyHeader(end, address(client, Integer.parseInt(line.group(4))));
   }
 
   private static @Nullable ProxyHeader readV2(ByteBuf in) {

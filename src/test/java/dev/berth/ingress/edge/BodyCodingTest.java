@@ -177,6 +177,6 @@ class BodyCodingTest {
     while (!decoder.isBomb()) {
       decoded += decoder.next().length();
     }
-    assertThat(decoded).isBetween(1 << 20, 20 << 20);
+    assertThat(decoded).isBetween(1 << 20, 16 << 20);
   }
 }
