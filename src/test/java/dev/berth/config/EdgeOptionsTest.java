@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.edge.EdgeOptions;
 import dev.berth.config.keys.Settings;
+import dev.berth.ingress.edge.EdgeRules;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -59,6 +60,9 @@ class EdgeOptionsTest {
         .isEqualTo(Map.of("strict-transport-security", "max-age=60"));
     assertThat(all.get(EdgeOptions.DECODE_REQUESTS)).isTrue();
     assertThat(all.find(EdgeOptions.COMPRESSION)).isNull();
+    assertThat(TrafficOptions.ofRoute(all)).isNull();
+    assertThat(EdgeRules.of(all)).isEqualTo(EdgeRules.of(all)).isNotNull();
+    assertThat(EdgeRules.of(route("traffic: [{deployment: d, weight: 1}]"))).isNull();
   }
 
   @Test

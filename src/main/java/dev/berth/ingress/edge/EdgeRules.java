@@ -23,16 +23,15 @@ public record EdgeRules(
 
   /** Returns the rules in the settings of a route; null for none. */
   public static @Nullable EdgeRules of(Settings route) {
-    if (!EdgeOptions.isGiven(route)) {
-      return null;
-    }
     Settings compression = route.find(EdgeOptions.COMPRESSION);
     Settings cors = route.find(EdgeOptions.CORS);
-    return new EdgeRules(
-        compression == null ? null : CompressionRules.of(compression),
-        cors == null ? null : CorsRules.of(cors),
-        route.get(EdgeOptions.RESPONSE_HEADERS),
-        route.get(EdgeOptions.DECODE_REQUESTS));
+    EdgeRules rules =
+        new EdgeRules(
+            compression == null ? null : CompressionRules.of(compression),
+            cors == null ? null : CorsRules.of(cors),
+            route.get(EdgeOptions.RESPONSE_HEADERS),
+            route.get(EdgeOptions.DECODE_REQUESTS));
+    return rules.equals(new EdgeRules(null, null, Map.of(), false)) ? null : rules;
   }
 
   /** Returns whether a request is a preflight, which the ingress answers. */
