@@ -317,9 +317,6 @@ public record ApplicationConfig(
       return null;
     }
     Map<String, @Nullable Object> all = new LinkedHashMap<>(own.toMap());
-    if (TrafficOptions.ofRoute(own) == null) { // defaults are no rules
-      TrafficOptions.OF_ROUTE.forEach(key -> all.remove(key.name()));
-    }
     all.put(OPENAI.name(), openAi ? get(ARGS) : null);
     return routeSettingsFromMap(all);
   }

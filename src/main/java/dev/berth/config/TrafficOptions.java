@@ -203,6 +203,12 @@ public final class TrafficOptions {
     return said ? berth : null;
   }
 
+  /** Returns whether a route, as received from another instance, has rules of traffic. */
+  public static boolean hasRules(Settings route) {
+    return NAMING.stream().anyMatch(key -> !route.all(key).isEmpty())
+        || !route.get(SHARD_KEY).toMap().isEmpty();
+  }
+
   /**
    * Returns the id of a deployment that a route names.
    *

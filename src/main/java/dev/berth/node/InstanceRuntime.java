@@ -210,9 +210,9 @@ final class InstanceRuntime {
       ModelAdmission admission = new ModelAdmission(models, on.proxies().keys());
       return IngressRoute.to(application, new DialectRoute(admission, sides)).withEdge(edge);
     }
-    return TrafficOptions.ofRoute(traffic) == null
-        ? side(ingress, edge)
-        : leadsTo(application, TrafficPolicy.of(traffic, application, ingress), edge);
+    return TrafficOptions.hasRules(traffic)
+        ? leadsTo(application, TrafficPolicy.of(traffic, application, ingress), edge)
+        : side(ingress, edge);
   }
 
   /** Returns the models of {@code berth:openai}; null for another application. */

@@ -60,7 +60,9 @@ class EdgeOptionsTest {
         .isEqualTo(Map.of("strict-transport-security", "max-age=60"));
     assertThat(all.get(EdgeOptions.DECODE_REQUESTS)).isTrue();
     assertThat(all.find(EdgeOptions.COMPRESSION)).isNull();
-    assertThat(TrafficOptions.ofRoute(all)).isNull();
+    assertThat(TrafficOptions.hasRules(all)).isFalse();
+    assertThat(TrafficOptions.hasRules(route("shard_key: {header: a}"))).isTrue();
+    assertThat(TrafficOptions.hasRules(route("shadow: [{deployment: d}]"))).isTrue();
     assertThat(EdgeRules.of(all)).isEqualTo(EdgeRules.of(all)).isNotNull();
     assertThat(EdgeRules.of(route("traffic: [{deployment: d, weight: 1}]"))).isNull();
   }
