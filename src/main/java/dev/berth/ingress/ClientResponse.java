@@ -43,7 +43,7 @@ final class ClientResponse implements Completable<Void> {
 
   private final HttpExchange exchange;
   @Nullable StreamRelay relay;
-  private @Nullable BodyCompressor coder; // of a stream
+  @Nullable BodyCompressor coder; // of a stream
   List<String> accepted = List.of(); // codings, as received
   private @Nullable WriteStall stall; // while bytes wait for the client
   private boolean continued; // 100-continue was sent
@@ -149,10 +149,6 @@ final class ClientResponse implements Completable<Void> {
     return coder == null ? piece : coder.next(piece, last);
   }
 
-  boolean isCompressed() {
-    return coder != null;
-  }
-
   /** Answers a preflight without the application. */
   void sendPreflight() {
     HttpServerResponse out = exchange.http.response();
@@ -207,7 +203,6 @@ final class ClientResponse implements Completable<Void> {
 
   /** Sends the failure of a request that has no response. */
   void send(HttpErrorResponse failure) {
-    exchange.http.response().headers().clear(); // of a response that could not be sent
     send(failure, mustClose());
   }
 

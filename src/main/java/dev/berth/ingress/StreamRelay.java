@@ -47,7 +47,7 @@ final class StreamRelay implements Handler<Buffer> {
 
   void start() {
     long length = stream.declaredLength();
-    if (length >= 0 && !exchange.changesLength() && !exchange.answer.isCompressed()) {
+    if (length >= 0 && !exchange.changesLength() && exchange.answer.coder == null) {
       response.headers().set(HttpHeaders.CONTENT_LENGTH, Long.toString(length));
     } else {
       response.setChunked(true);

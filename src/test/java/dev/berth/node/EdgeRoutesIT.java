@@ -108,6 +108,9 @@ class EdgeRoutesIT {
       assertThat(allowed(answer)).isEqualTo("200 https://a.example");
       assertThat(answer.headers().firstValue("content-encoding")).hasValue("deflate");
       assertThat(allowed(preflight(node, chat))).isEqualTo("204 https://a.example");
+      HttpResponse<String> plain = node.sendAsync("OPTIONS", chat, "accept", "*/*").get();
+      assertThat(plain.statusCode()).isEqualTo(405); // no preflight
+      assertThat(plain.headers().firstValue("allow")).hasValue("POST");
       assertThat(allowed(preflight(node, "/mcp"))).isEqualTo("204 https://a.example");
       HttpResponse<String> other = node.post("/mcp", "{}", "origin", "https://a.example");
       assertThat(allowed(other)).isEqualTo("403 https://a.example"); // by the origins of MCP
