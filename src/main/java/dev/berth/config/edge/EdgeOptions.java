@@ -92,8 +92,10 @@ public final class EdgeOptions {
           .means("Smallest compressed response; one of unknown length is compressed.");
   public static final ConfigKey<Integer> LEVEL =
       COMPRESS
-          .key("level", Types.integer(1, 9, ""), 4)
-          .means("Level of gzip and deflate, from 1, the fastest, to 9, the smallest.");
+          .key("level", Types.integer(1, 6, ""), 4)
+          .means(
+              "Level of gzip and deflate. Higher ones are slower, and those above 6 too slow for"
+                  + " an event loop.");
 
   // --- CORS ---
 

@@ -9,6 +9,9 @@ enum ContentCoding {
   GZIP,
   DEFLATE;
 
+  /** Maximum number of codings in a line. Further ones do not count. */
+  private static final int MAX_CODINGS = 32;
+
   /** Name in headers. */
   final String token = name().toLowerCase(Locale.ROOT);
 
@@ -32,7 +35,7 @@ enum ContentCoding {
     double any = -1;
     double identity = -1;
     for (String line : accepted) {
-      for (String each : line.split(",")) {
+      for (String each : line.split(",", MAX_CODINGS)) {
         int end = each.indexOf(';');
         String name = (end < 0 ? each : each.substring(0, end)).strip();
         double quality = end < 0 ? 1 : quality(each.substring(end + 1));

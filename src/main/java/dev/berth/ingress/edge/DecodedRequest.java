@@ -14,16 +14,19 @@ import java.util.zip.DataFormatException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Request with a decoded body. Decodes no faster than its reader takes the bytes. Confined to the
- * event loop.
+ * Request with a decoded body. Decodes as fast as its reader takes the bytes, at most 256 KiB in
+ * one task of the event loop. Confined to the event loop.
  */
 public final class DecodedRequest extends HttpServerRequestWrapper {
+  private static final int TURN_BYTES = 256 << 10;
+
   private final BodyDecoder decoder;
   private Consumer<Boolean> refuse = large -> {};
   private @Nullable Handler<Buffer> reader;
   private @Nullable Handler<Void> atEnd;
   private boolean paused;
   private boolean working;
+  private boolean postponed; // to the next task
   private boolean arrived; // the whole body
   private boolean over;
 
@@ -120,7 +123,7 @@ public final class DecodedRequest extends HttpServerRequestWrapper {
   }
 
   private void work() {
-    if (working) {
+    if (working || postponed) {
       return;
     }
     working = true;
@@ -131,20 +134,25 @@ public final class DecodedRequest extends HttpServerRequestWrapper {
     } finally {
       working = false;
     }
-    if (!paused && !arrived) { // HTTP/2 permits neither after the end
+    if (!paused && !postponed && !arrived) { // HTTP/2 permits neither after the end
       delegate.resume();
     }
   }
 
   private void decode() throws DataFormatException {
-    while (!paused && !over) {
+    int bytes = 0;
+    while (!paused && !postponed && !over) {
       Buffer next = decoder.next();
+      bytes += next.length();
       if (decoder.isBomb()) {
         refuse(true);
       } else if (response().ended()) { // no reader needs the rest
         stop();
       } else if (next.length() > 0) {
         Objects.requireNonNull(reader).handle(next);
+        if (bytes >= TURN_BYTES) {
+          postpone();
+        }
       } else if (!arrived) {
         return;
       } else if (decoder.isComplete()) {
@@ -156,6 +164,19 @@ public final class DecodedRequest extends HttpServerRequestWrapper {
     if (arrived && over) {
       tellEnd();
     }
+  }
+
+  private void postpone() {
+    postponed = true;
+    if (!arrived) {
+      delegate.pause();
+    }
+    context()
+        .runOnContext(
+            next -> {
+              postponed = false;
+              work();
+            });
   }
 
   private void refuse(boolean large) {
