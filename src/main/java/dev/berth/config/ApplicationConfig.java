@@ -2,6 +2,7 @@ package dev.berth.config;
 
 import dev.berth.api.Deployment;
 import dev.berth.config.builtin.OpenAiOptions;
+import dev.berth.config.edge.EdgeOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.ConfigProblem;
@@ -120,7 +121,8 @@ public record ApplicationConfig(
               "Request timeout of its deployments without one of their own; in place of"
                   + " http_options.request_timeout_s.");
 
-  private static final Section OWN_SECTION = OWN.section().and(TrafficOptions.SECTION);
+  private static final Section OWN_SECTION =
+      OWN.section().and(TrafficOptions.SECTION).and(EdgeOptions.SECTION);
 
   public static final ConfigKey<Settings> BERTH =
       KEYS.mapping("berth", OWN_SECTION).means("Keys without a name in Ray Serve.");
@@ -311,7 +313,7 @@ public record ApplicationConfig(
   public @Nullable Settings routeSettings() {
     Settings own = get(BERTH);
     boolean openAi = get(IMPORT_PATH).equals(ImportPath.OPENAI);
-    if (!openAi && TrafficOptions.ofRoute(own) == null) {
+    if (!openAi && TrafficOptions.ofRoute(own) == null && !EdgeOptions.isGiven(own)) {
       return null;
     }
     Map<String, @Nullable Object> all = new LinkedHashMap<>(own.toMap());

@@ -1,6 +1,7 @@
 package dev.berth.config;
 
 import dev.berth.config.builtin.OpenAiOptions;
+import dev.berth.config.edge.EdgeOptions;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
@@ -9,7 +10,9 @@ import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** {@code berth}: settings of the whole instance that Ray Serve does not have. */
 public final class InstanceOptions {
@@ -55,6 +58,16 @@ public final class InstanceOptions {
           .means(
               "Whether HTTP/1.1 requests may upgrade their connection to HTTP/2 by Upgrade: h2c,"
                   + " which RFC 9113 removed. Clients that begin with HTTP/2 do not need it.");
+  public static final ConfigKey<Boolean> PROXY_PROTOCOL =
+      KEYS.key("proxy_protocol", Types.BOOL, false)
+          .means(
+              "Whether connections of limits.trusted_proxies begin with a header of the PROXY"
+                  + " protocol, version 1 or 2; one without it is closed. Other clients send none.");
+  public static final ConfigKey<Map<String, @Nullable Object>> RESPONSE_HEADERS =
+      KEYS.key("response_headers", EdgeOptions.HEADERS_TYPE, Map.of())
+          .means(
+              "Headers added to every response of the HTTP server, unless the response or its"
+                  + " application has them.");
 
   // Blocked loops, worker threads, shutdown and a full heap.
   public static final ConfigKey<Duration> BLOCKED_LOOP_AFTER_MS =
@@ -136,6 +149,11 @@ public final class InstanceOptions {
         cluster != null && cluster.find(ClusterOptions.ROLE) == ClusterConfig.ClusterRole.CONTROL;
     if (control && Boolean.TRUE.equals(berth.find(EPHEMERAL))) {
       berth.problem(EPHEMERAL, "true, on a control node", "false, or cluster.role: worker");
+    }
+    Settings limits = berth.find(LIMITS);
+    if (Boolean.TRUE.equals(berth.find(PROXY_PROTOCOL))
+        && (limits == null || !limits.gives(LimitOptions.TRUSTED_PROXIES))) {
+      berth.problem(PROXY_PROTOCOL, "true, without trusted proxies", "limits.trusted_proxies too");
     }
     Settings openAi = berth.find(OPENAI);
     if (openAi != null && openAi.gives(OpenAiOptions.API_KEYS_FILE) && !berth.gives(SECRETS_DIR)) {

@@ -97,7 +97,8 @@ public final class LimitOptions {
       KEYS.key("trusted_proxies", Types.list(Types.network()), List.of())
           .means(
               "Proxies and balancers, whose connections carry many clients: exempt from"
-                  + " address_connection_rate.");
+                  + " address_connection_rate. Their Forwarded or X-Forwarded-* headers, and PROXY"
+                  + " headers, name the client; those of other peers have no effect.");
   public static final ConfigKey<Long> REQUEST_BYTES_TOTAL =
       KEYS.key("request_bytes_total", Types.bytes(64 << 10, Long.MAX_VALUE))
           .fallback(settings -> heapShare(8, Long.MAX_VALUE), "an eighth of the heap")
@@ -152,6 +153,12 @@ public final class LimitOptions {
               "Time that a stream's reader may leave data unread; then the stream ends. A"
                   + " connection whose socket accepts nothing for as long is closed. A writer may"
                   + " be silent as long as request_timeout_s allows.");
+
+  public static final ConfigKey<Integer> COMPRESSED_STREAMS =
+      KEYS.key("compressed_streams", Types.integer(0, 1_000_000, "responses"), 256)
+          .means(
+              "Streamed responses that are compressed at once, with about 300 KiB outside the heap"
+                  + " each; a further one is sent uncompressed.");
 
   // A single HTTP/2 connection.
 

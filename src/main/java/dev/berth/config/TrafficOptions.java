@@ -3,6 +3,7 @@ package dev.berth.config;
 import com.google.re2j.Pattern;
 import com.google.re2j.PatternSyntaxException;
 import dev.berth.api.DeploymentId;
+import dev.berth.config.edge.EdgeOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
@@ -188,7 +189,11 @@ public final class TrafficOptions {
           .means("Maximum wait of a request while no deployment of its traffic exists.");
 
   static final Section ENDPOINT_SECTION =
-      ENDPOINT.section().and(SECTION).check(values -> check(values, false));
+      ENDPOINT
+          .section()
+          .and(SECTION)
+          .and(EdgeOptions.SECTION)
+          .check(values -> check(values, false));
 
   private TrafficOptions() {}
 
@@ -196,6 +201,12 @@ public final class TrafficOptions {
   public static @Nullable Settings ofRoute(Settings berth) {
     boolean said = OF_ROUTE.stream().anyMatch(berth::gives);
     return said ? berth : null;
+  }
+
+  /** Returns whether a route, as received from another instance, has rules of traffic. */
+  public static boolean hasRules(Settings route) {
+    return NAMING.stream().anyMatch(key -> !route.all(key).isEmpty())
+        || !route.get(SHARD_KEY).toMap().isEmpty();
   }
 
   /**

@@ -1,10 +1,12 @@
 package dev.berth.ingress;
 
+import dev.berth.ingress.edge.ProxyPreface;
 import dev.berth.ingress.limit.SynFilter;
 import io.netty.bootstrap.ServerBootstrapConfig;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.Future;
@@ -105,12 +107,13 @@ final class Acceptor extends ChannelInboundHandlerAdapter {
     try {
       EventLoop loop = choose(bootstrap.childGroup());
       accepted.closeFuture().addListener(closed -> ingress.onConnectionClosed());
-      accepted
-          .pipeline()
-          .addLast(
-              new SlowHeaderGuard(ingress.loopOf(loop)),
-              ingress.firstBytes(),
-              bootstrap.childHandler());
+      ChannelPipeline pipeline =
+          accepted.pipeline().addLast(new SlowHeaderGuard(ingress.loopOf(loop)));
+      ProxyPreface preface = ingress.preface(accepted.remoteAddress());
+      if (preface != null) {
+        pipeline.addLast(preface);
+      }
+      pipeline.addLast(ingress.firstBytes(), bootstrap.childHandler());
       accepted.config().setOptions(bootstrap.childOptions());
       loop.register(accepted).addListener(dropUnlessDone(accepted));
     } catch (RuntimeException | OutOfMemoryError stopping) {

@@ -1,9 +1,12 @@
 package dev.berth.ingress;
 
+import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import dev.berth.api.Response;
 import dev.berth.ingress.access.AccessOutcome;
 import dev.berth.metrics.RouteMeters;
+import dev.berth.ingress.edge.BodyCompressor;
+import dev.berth.ingress.edge.EdgeRules;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.stream.InboundStream;
 import dev.berth.stream.StreamMemoryBudget;
@@ -34,9 +37,16 @@ final class ClientResponse implements Completable<Void> {
   /** Nanoseconds that a client which still sends has to read its response. */
   private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
 
+  /**
+   * Maximum size in bytes of a response that the event loop compresses at once; in 2 ms at most.
+   */
+  private static final int MAX_LOOP_BYTES = 64 << 10;
+
   private final HttpExchange exchange;
   @Nullable StreamRelay relay;
   private @Nullable RouteMeters templated; // null for those of the whole route
+  @Nullable BodyCompressor coder; // of a stream
+  List<String> accepted = List.of(); // codings, as received
   private @Nullable WriteStall stall; // while bytes wait for the client
   private boolean continued; // 100-continue was sent
   private boolean lingering; // closes soon, even if the client still sends
@@ -95,7 +105,20 @@ final class ClientResponse implements Completable<Void> {
     if (response.body() instanceof Response.Body.Whole whole) {
       largeIs(exchange.route.sizes().recordSize(http.path(), whole.bytes().length()));
       announceUnread(out);
-      exchange.finish(status, end(out, status, whole.bytes()));
+      Buffer body = whole.bytes();
+      BodyCompressor by = compressor(status, body.length());
+      if (by == null) {
+        exchange.finish(status, end(out, status, body));
+      } else if (body.length() <= MAX_LOOP_BYTES) {
+        exchange.finish(status, end(out, status, by.whole(body)));
+      } else {
+        exchange
+            .loop
+            .scan(() -> by.whole(body))
+            .onSuccess(compressed -> sendCompressed(status, compressed))
+            .onFailure(
+                why -> exchange.onFailure(new BerthException.HandlerFailed("not compressed", why)));
+      }
     } else if (response.body() instanceof Response.Body.Received received) {
       InboundStream stream = (InboundStream) received.stream();
       long length = stream.declaredLength();
@@ -109,11 +132,51 @@ final class ClientResponse implements Completable<Void> {
         exchange.finish(status, out.end());
       } else {
         exchange.become(ExchangeState.RELAYING);
+        if (exchange.route.to().edge() != null && exchange.loop.ingress.compressed.tryTake(1)) {
+          coder = compressor(status, length);
+          if (coder == null) {
+            exchange.loop.ingress.compressed.give(1);
+          }
+        }
         relay(received).start();
       }
     } else {
       throw new IllegalStateException("body: not yet sent (expected: whole or received)");
     }
+  }
+
+  private void sendCompressed(int status, Buffer body) {
+    if (!exchange.isOver()) {
+      boolean left = exchange.is(ExchangeState.DETACHED);
+      exchange.finish(status, left ? null : end(exchange.http.response(), status, body));
+    }
+  }
+
+  private @Nullable BodyCompressor compressor(int status, long length) {
+    EdgeRules edge = exchange.route.to().edge();
+    HttpServerRequest http = exchange.http;
+    return edge == null
+        ? null
+        : edge.compressor(
+            accepted,
+            http.response().headers(),
+            length,
+            !isBodyless(status) && http.version() != HttpVersion.HTTP_1_0);
+  }
+
+  /** Returns the bytes to send for the next bytes of a stream. */
+  Buffer coded(Buffer piece, boolean last) {
+    return coder == null ? piece : coder.next(piece, last);
+  }
+
+  /** Answers a preflight without the application. */
+  void sendPreflight() {
+    HttpServerResponse out = exchange.http.response();
+    finishHead(out);
+    boolean allowed = out.headers().contains(HttpHeaders.ACCESS_CONTROL_ALLOW_ORIGIN);
+    out.setStatusCode(allowed ? 204 : 403);
+    announceUnread(out);
+    exchange.finish(out.getStatusCode(), out.end());
   }
 
   /** Creates the relay. Received bodies of routed responses are always bus streams. */
@@ -160,7 +223,6 @@ final class ClientResponse implements Completable<Void> {
 
   /** Sends the failure of a request that has no response. */
   void send(HttpErrorResponse failure) {
-    exchange.http.response().headers().clear(); // of a response that could not be sent
     send(failure, mustClose());
   }
 
@@ -210,12 +272,19 @@ final class ClientResponse implements Completable<Void> {
       exchange.abort(failure.status());
     } else {
       bytes = last.length() + (relay == null ? 0 : relay.unsentBytes()); // no longer in a window
-      exchange.finish(out.getStatusCode(), out.end(last));
+      exchange.finish(out.getStatusCode(), out.end(coded(last, true)));
     }
   }
 
   private void finishHead(HttpServerResponse out) {
     out.headers().set(REQUEST_ID, exchange.requestId);
+    EdgeRules edge = exchange.route.to().edge();
+    if (edge != null) {
+      edge.apply(exchange.http, out.headers());
+    }
+    if (!exchange.loop.ingress.headers.isEmpty()) {
+      EdgeRules.addMissing(exchange.loop.ingress.headers, out.headers());
+    }
     if (exchange.recorder != null) {
       ExplainSampler.tell(exchange.recorder, out.headers());
     }
@@ -402,6 +471,11 @@ final class ClientResponse implements Completable<Void> {
   void stop() {
     if (relay != null) {
       relay.stop();
+    }
+    if (coder != null) {
+      coder.close();
+      coder = null;
+      exchange.loop.ingress.compressed.give(1);
     }
   }
 

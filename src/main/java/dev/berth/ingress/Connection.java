@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import dev.berth.ingress.edge.ProxiedPeer;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOption;
@@ -41,15 +42,19 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
   private boolean served;
 
   Connection(ServingLoop loop, HttpConnection http, boolean multiplexed) {
-    super(loop, multiplexed);
+    super(loop, multiplexed, ProxiedPeer.of(contextOf(http).channel(), loop.ingress.proxies));
     this.http = http;
     this.idleSinceNanos = loop.now();
-    this.context = ((HttpServerConnection) http).channelHandlerContext();
+    this.context = contextOf(http);
     this.channel = context.channel();
     channel
         .config()
         .<MaxMessagesRecvByteBufAllocator>getRecvByteBufAllocator()
         .maxMessagesPerRead(READS_PER_TURN);
+  }
+
+  private static ChannelHandlerContext contextOf(HttpConnection http) {
+    return ((HttpServerConnection) http).channelHandlerContext();
   }
 
   /** Closes the connection now. Unwritten bytes are dropped, and their writes fail. */

@@ -1,8 +1,10 @@
 package dev.berth.ingress;
 
+import dev.berth.ingress.edge.ProxiedPeer;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import org.jspecify.annotations.Nullable;
 
 /**
  * View of a client connection for a request and its response: memory for the request, and the
@@ -12,10 +14,12 @@ import io.vertx.core.http.HttpServerResponse;
 abstract class ConnectionPort {
   final ServingLoop loop;
   final boolean multiplexed; // whether requests share the connection, which outlives a failed one
+  final @Nullable ProxiedPeer proxied; // null unless a trusted proxy opened the connection
   private long roomHeld; // bytes of its requests
 
-  ConnectionPort(ServingLoop loop, boolean multiplexed) {
+  ConnectionPort(ServingLoop loop, boolean multiplexed, @Nullable ProxiedPeer proxied) {
     this.loop = loop;
+    this.proxied = proxied;
     this.multiplexed = multiplexed;
   }
 

@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.api.Request;
+import dev.berth.ingress.edge.ProxiedPeer;
 import dev.berth.protocol.port.Endpoint;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
@@ -47,13 +48,17 @@ final class EndpointExchange extends HttpExchange {
                 path,
                 new ReceivedHeaders(http.headers()),
                 whole.bytes(),
-                hostOf(http.remoteAddress()),
+                client(),
                 certificateOf(http)));
     asked = exchange;
     exchange.answer().onSuccess(reply -> loop.later(() -> send(reply)));
   }
 
-  private static String hostOf(@Nullable SocketAddress peer) {
+  private String client() {
+    if (connection.proxied != null) {
+      return ProxiedPeer.of(http.headers()).client();
+    }
+    SocketAddress peer = http.remoteAddress();
     String host = peer == null ? null : peer.hostAddress();
     return host == null ? "" : host;
   }

@@ -111,6 +111,20 @@ final class ErrorResponses {
     return refusal(413, "body_too_large", "Request body is larger than " + maxBytes + " bytes.");
   }
 
+  static HttpErrorResponse unknownCoding() {
+    return refusal(
+        415, "unsupported_coding", "Content-Encoding is unknown (expected: gzip or deflate).");
+  }
+
+  /**
+   * @param large whether the body decodes to too many bytes; otherwise it is malformed
+   */
+  static HttpErrorResponse badCoding(boolean large) {
+    return large
+        ? refusal(413, "body_too_large", "Request body decodes to too many bytes.")
+        : refusal(400, "bad_coding", "Request body is malformed in its Content-Encoding.");
+  }
+
   static HttpErrorResponse bodyStoodStill(long limitNanos) {
     return refusal(
         408, "body_too_slow", "Request body made no progress for " + seconds(limitNanos) + "s.");

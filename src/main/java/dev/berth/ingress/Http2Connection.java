@@ -54,7 +54,11 @@ final class Http2Connection extends Connection {
     super(loop, http, true);
     this.maxStreams = loop.ingress.settings.get(LimitOptions.HTTP2_MAX_STREAMS);
     this.handler = (Http2ConnectionHandler) context.handler();
-    this.outflow = new Http2WriteCoalescer(() -> loop.ingress.cutFlood(channel.remoteAddress()));
+    this.outflow =
+        new Http2WriteCoalescer(
+            () ->
+                loop.ingress.cutFlood(
+                    proxied == null ? channel.remoteAddress() : proxied.address()));
     Http2ConnectionDecoder decoder = handler.decoder();
     Settings settings = loop.ingress.settings;
     this.heads = StreamHeads.install(context, settings.get(LimitOptions.MAX_HEADER_BYTES));

@@ -348,6 +348,7 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
       } else if (http.response().headWritten()) {
         answer.breakOff(told);
       } else {
+        http.response().headers().clear(); // of a response that could not be sent
         answer.send(told);
       }
     }

@@ -8,6 +8,8 @@ import dev.berth.config.LogEncoding;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.access.AccessLog;
 import dev.berth.ingress.access.AccessRoute;
+import dev.berth.ingress.edge.ProxyPreface;
+import dev.berth.ingress.edge.TrustedNetworks;
 import dev.berth.ingress.limit.ConnectionRateLimiter;
 import dev.berth.ingress.tls.HttpServerTls;
 import dev.berth.metrics.MeterRegistration;
@@ -78,6 +80,9 @@ public final class Ingress {
   private final LongAdder floods = new LongAdder();
   private final LongAdder fastConnections = new LongAdder();
   private final ConnectionRateLimiter rate;
+  final TrustedNetworks proxies;
+  final CountingLimit compressed; // streamed responses
+  final Map<String, @Nullable Object> headers; // of all responses
   private final Map<EventLoop, ServingLoop> loops = new ConcurrentHashMap<>();
   final @Nullable HttpServerTls tls; // null for plain HTTP
   private final AtomicInteger port;
@@ -103,11 +108,12 @@ public final class Ingress {
             .setMaxChunkSize(CHUNK_BYTES)
             .setMaxHeaderSize(settings.get(LimitOptions.MAX_HEADER_BYTES))
             .setMaxInitialLineLength(settings.get(LimitOptions.MAX_URI_BYTES));
+    this.proxies = new TrustedNetworks(settings.get(LimitOptions.TRUSTED_PROXIES));
+    this.compressed = new CountingLimit(settings.get(LimitOptions.COMPRESSED_STREAMS));
+    this.headers = settings.get(InstanceOptions.RESPONSE_HEADERS);
     this.connections = new CountingLimit(settings.get(LimitOptions.MAX_CONNECTIONS));
     this.rate =
-        new ConnectionRateLimiter(
-            settings.get(LimitOptions.ADDRESS_CONNECTION_RATE),
-            settings.get(LimitOptions.TRUSTED_PROXIES));
+        new ConnectionRateLimiter(settings.get(LimitOptions.ADDRESS_CONNECTION_RATE), proxies);
     this.meters = meters;
     this.nanoClock = nanoClock;
     this.incarnation = incarnation;
@@ -136,6 +142,7 @@ public final class Ingress {
     into.gauge("berth_http_large_answer_bytes", answers.inUse(), answers.most);
     into.gauge("berth_http_large_answer_bytes_waiting", answerRoom.wanted.get());
     into.counter("berth_http_answers_stood_still", stoodStill.sum());
+    into.gauge("berth_http_compressed_streams", compressed.inUse(), compressed.most);
   }
 
   /**
@@ -218,6 +225,13 @@ public final class Ingress {
   /** Installs the strict HTTP/1 decoder (RFC 9112). */
   void readStrictly(ChannelPipeline pipeline) {
     RequestDecoder.install(pipeline, heads, settings.get(InstanceOptions.H2C_UPGRADE));
+  }
+
+  /** Returns a new reader of a PROXY header; null for a peer that sends none. */
+  @Nullable ProxyPreface preface(@Nullable SocketAddress peer) {
+    return settings.get(InstanceOptions.PROXY_PROTOCOL) && proxies.contain(peer)
+        ? new ProxyPreface(this::waits)
+        : null;
   }
 
   /** Adds a serving loop. */

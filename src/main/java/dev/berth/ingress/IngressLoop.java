@@ -10,6 +10,9 @@ import dev.berth.config.LimitOptions;
 import dev.berth.dialect.mcp.McpRouteRules;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.metrics.RouteMeters;
+import dev.berth.ingress.edge.DecodedRequest;
+import dev.berth.ingress.edge.EdgeRules;
+import dev.berth.ingress.edge.ProxiedPeer;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.TickTimer;
@@ -20,6 +23,7 @@ import io.netty.channel.ChannelPipeline;
 import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpConnection;
+import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.impl.HttpServerConnection;
 import io.vertx.core.json.JsonObject;
@@ -152,6 +156,9 @@ final class IngressLoop extends ServingLoop {
     if (connection == null || !connection.admits(request)) {
       return; // the connection closes, or has handled the request
     }
+    if (connection.proxied != null) {
+      connection.proxied.normalize(request);
+    }
     String path = request.path();
     String builtIn = builtInOf(path);
     if (builtIn != null) {
@@ -186,7 +193,26 @@ final class IngressLoop extends ServingLoop {
     } else if (leadsNowhere(route)) {
       park(request, connection, route);
     } else {
-      begin(request, connection, route).startIfRoom();
+      start(begin(request, connection, route));
+    }
+  }
+
+  /** Starts a request, unless the rules for browsers answer or refuse it. */
+  private static void start(HttpExchange exchange) {
+    EdgeRules edge = exchange.route.to().edge();
+    if (edge == null) {
+      exchange.startIfRoom();
+      return;
+    }
+    // a dialect removes it from the request, so that upstreams do not compress
+    exchange.answer.accepted = exchange.http.headers().getAll(HttpHeaders.ACCEPT_ENCODING);
+    if (edge.answers(exchange.http)) {
+      exchange.answer.sendPreflight();
+    } else if (edge.decodes() && DecodedRequest.isUnknown(exchange.http)) {
+      exchange.http.response().headers().set(HttpHeaders.ACCEPT_ENCODING, "gzip, deflate");
+      exchange.answer.send(ErrorResponses.unknownCoding());
+    } else {
+      exchange.startIfRoom();
     }
   }
 
@@ -203,7 +229,10 @@ final class IngressLoop extends ServingLoop {
 
   private void park(HttpServerRequest request, Connection connection, ResolvedRoute route) {
     HttpExchange exchange = begin(request, connection, route);
-    if (ingress.draining()) {
+    EdgeRules edge = route.to().edge();
+    if (edge != null && edge.answers(request)) {
+      exchange.answer.sendPreflight();
+    } else if (ingress.draining()) {
       exchange.answer.send(ErrorResponses.LEADS_NOWHERE);
     } else if (parked.tryAdd(exchange, exchange.startedNanos + route.to().parkNanos())) {
       request.pause();
@@ -240,7 +269,7 @@ final class IngressLoop extends ServingLoop {
       exchange.answer.send(ErrorResponses.LEADS_NOWHERE);
     } else {
       exchange.lead(route, split(route, exchange.http));
-      exchange.startIfRoom();
+      start(exchange);
     }
     exchange.http.resume();
   }
@@ -300,6 +329,18 @@ final class IngressLoop extends ServingLoop {
   }
 
   private HttpExchange begin(
+      HttpServerRequest received, Connection connection, ResolvedRoute route) {
+    EdgeRules edge = route.to().edge();
+    HttpServerRequest request =
+        edge != null && edge.decodes() ? DecodedRequest.of(received) : received;
+    HttpExchange exchange = exchange(request, connection, route);
+    if (request instanceof DecodedRequest decoded) {
+      decoded.onBadBody(large -> exchange.refuseBody(ErrorResponses.badCoding(large)));
+    }
+    return exchange;
+  }
+
+  private HttpExchange exchange(
       HttpServerRequest request, Connection connection, ResolvedRoute route) {
     DialectRoute dialect = route.to().dialect();
     if (dialect != null) {
@@ -319,6 +360,9 @@ final class IngressLoop extends ServingLoop {
 
   private HttpExchange register(Connection connection, HttpExchange exchange) {
     meters.recordStart();
+    if (connection.proxied != null && exchange.access != null) {
+      exchange.access.origin(ProxiedPeer.of(exchange.http.headers()));
+    }
     connection.began(exchange);
     return exchange;
   }

@@ -4,6 +4,7 @@ import dev.berth.config.Backpressure;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.keys.Settings;
 import dev.berth.dialect.mcp.McpRouteRules;
+import dev.berth.ingress.edge.EdgeRules;
 import dev.berth.routing.DeploymentRouter;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -18,8 +19,6 @@ import org.jspecify.annotations.Nullable;
  * @param accessLog log encoding; null if its requests are not logged
  * @param traffic split or shadows of several deployments; null if one serves alone
  * @param parkNanos maximum wait of a request without a target; 0 if requests are not parked
- * @param dialect choice of the deployment by the model in the body; null without one
- * @param mcp rules of requests to servers of MCP; null for others
  */
 public record IngressRoute(
     String application,
@@ -28,8 +27,18 @@ public record IngressRoute(
     @Nullable LogEncoding accessLog,
     @Nullable RouteTraffic traffic,
     long parkNanos,
-    @Nullable DialectRoute dialect,
-    @Nullable McpRouteRules mcp) {
+    RouteRules rules) {
+  private static final RouteRules NO_RULES = new RouteRules(null, null, null);
+
+  /**
+   * Rules of the requests of a route.
+   *
+   * @param dialect choice of the deployment by the model in the body; null without one
+   * @param mcp rules of requests to servers of MCP; null for others
+   * @param edge rules for browsers; null for none
+   */
+  record RouteRules(
+      @Nullable DialectRoute dialect, @Nullable McpRouteRules mcp, @Nullable EdgeRules edge) {}
 
   /** Creates a route to one deployment. */
   public IngressRoute(
@@ -37,24 +46,24 @@ public record IngressRoute(
       DeploymentRouter router,
       Settings backpressure,
       @Nullable LogEncoding accessLog) {
-    this(application, router, backpressure, accessLog, null, 0, null, null);
+    this(application, router, backpressure, accessLog, null, 0, NO_RULES);
   }
 
   /** Creates a route without a target. */
   public static IngressRoute nowhere(long parkNanos) {
-    return new IngressRoute("", null, Backpressure.DEFAULTS, null, null, parkNanos, null, null);
+    return new IngressRoute("", null, Backpressure.DEFAULTS, null, null, parkNanos, NO_RULES);
   }
 
   /** Returns the name of the deployment; empty without a target, or with a dialect. */
   String deploymentName() {
-    return router == null || dialect != null ? "" : router.deployment().name();
+    return router == null || dialect() != null ? "" : router.deployment().name();
   }
 
   /** Creates a route to several deployments. */
   public static IngressRoute to(String application, RouteTraffic traffic) {
     IngressRoute first = traffic.sides().get(0);
     return new IngressRoute(
-        application, first.router, first.backpressure, first.accessLog, traffic, 0, null, null);
+        application, first.router, first.backpressure, first.accessLog, traffic, 0, NO_RULES);
   }
 
   /** Creates a route to the deployments of the models of an LLM API. */
@@ -67,12 +76,42 @@ public record IngressRoute(
             .findFirst()
             .orElse(null);
     return new IngressRoute(
-        application, first.router, first.backpressure, log, null, 0, dialect, null);
+        application,
+        first.router,
+        first.backpressure,
+        log,
+        null,
+        0,
+        new RouteRules(dialect, null, null));
+  }
+
+  /** Returns the choice of a model's deployment; null without one. */
+  @Nullable DialectRoute dialect() {
+    return rules.dialect;
+  }
+
+  /** Returns the rules of requests to servers of MCP; null for others. */
+  @Nullable McpRouteRules mcp() {
+    return rules.mcp;
+  }
+
+  /** Returns the rules for browsers; null for none. */
+  @Nullable EdgeRules edge() {
+    return rules.edge;
   }
 
   /** Returns the same route for servers of MCP; null for no rules. */
-  public IngressRoute withMcp(@Nullable McpRouteRules rules) {
+  public IngressRoute withMcp(@Nullable McpRouteRules mcp) {
+    return with(new RouteRules(rules.dialect, mcp, rules.edge));
+  }
+
+  /** Returns the same route with rules for browsers; null for none. */
+  public IngressRoute withEdge(@Nullable EdgeRules edge) {
+    return with(new RouteRules(rules.dialect, rules.mcp, edge));
+  }
+
+  private IngressRoute with(RouteRules changed) {
     return new IngressRoute(
-        application, router, backpressure, accessLog, traffic, parkNanos, dialect, rules);
+        application, router, backpressure, accessLog, traffic, parkNanos, changed);
   }
 }

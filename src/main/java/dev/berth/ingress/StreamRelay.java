@@ -47,7 +47,7 @@ final class StreamRelay implements Handler<Buffer> {
 
   void start() {
     long length = stream.declaredLength();
-    if (length >= 0 && !exchange.changesLength()) {
+    if (length >= 0 && !exchange.changesLength() && exchange.answer.coder == null) {
       response.headers().set(HttpHeaders.CONTENT_LENGTH, Long.toString(length));
     } else {
       response.setChunked(true);
@@ -88,7 +88,7 @@ final class StreamRelay implements Handler<Buffer> {
     }
     unsentBytes += bytes;
     boolean last = stream.isAtLastPiece();
-    Buffer passed = exchange.filter(piece, last);
+    Buffer passed = exchange.answer.coded(exchange.filter(piece, last), last);
     Future<Void> written = last ? trailed().end(passed) : write(passed);
     if (last) {
       end = written;
@@ -150,7 +150,8 @@ final class StreamRelay implements Handler<Buffer> {
       if (discarding) {
         written = Future.succeededFuture();
       } else if (written == null) {
-        written = trailed().end(exchange.filter(BodyReader.EMPTY, true));
+        written =
+            trailed().end(exchange.answer.coded(exchange.filter(BodyReader.EMPTY, true), true));
       }
       exchange.answer.streamEnded(written, exchange.http.version() == HttpVersion.HTTP_1_0);
     }

@@ -11,6 +11,7 @@ import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.TrafficOptions;
 import dev.berth.config.UpstreamOptions;
 import dev.berth.config.builtin.McpOptions;
 import dev.berth.config.keys.Settings;
@@ -24,6 +25,7 @@ import dev.berth.ingress.DialectRoute;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTraffic;
+import dev.berth.ingress.edge.EdgeRules;
 import dev.berth.metrics.MeterRegistration;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
@@ -146,7 +148,8 @@ final class InstanceRuntime {
             new EndpointRegistry(
                 on.config.get(InstanceOptions.ENDPOINTS),
                 this::mayServeEndpoint,
-                endpoint -> leadsTo("", TrafficPolicy.of(endpoint, "", null))));
+                endpoint ->
+                    leadsTo("", TrafficPolicy.of(endpoint, "", null), EdgeRules.of(endpoint))));
     actions =
         ControllerActionExecutor.ofInstance(
                 new EpochGate(), builds, replicas, deployments, routes, on.log)
@@ -196,17 +199,20 @@ final class InstanceRuntime {
 
   private IngressRoute leadsTo(DeploymentId ingress, @Nullable Settings traffic) {
     if (traffic == null) {
-      return side(ingress);
+      return side(ingress, null);
     }
     String application = ingress.application();
+    EdgeRules edge = EdgeRules.of(traffic);
     ModelCatalog models = models(application, traffic);
-    return models == null
-        ? leadsTo(application, TrafficPolicy.of(traffic, application, ingress))
-        : IngressRoute.to(
-            application,
-            new DialectRoute(
-                new ModelAdmission(models, on.proxies().keys()),
-                models.deployments().stream().map(this::side).toList()));
+    if (models != null) {
+      List<IngressRoute> sides =
+          models.deployments().stream().map(each -> side(each, edge)).toList();
+      ModelAdmission admission = new ModelAdmission(models, on.proxies().keys());
+      return IngressRoute.to(application, new DialectRoute(admission, sides)).withEdge(edge);
+    }
+    return TrafficOptions.hasRules(traffic)
+        ? leadsTo(application, TrafficPolicy.of(traffic, application, ingress), edge)
+        : side(ingress, edge);
   }
 
   /** Returns the models of {@code berth:openai}; null for another application. */
@@ -225,23 +231,25 @@ final class InstanceRuntime {
             each -> UpstreamOptions.origins(deployments.settings(each)));
   }
 
-  private IngressRoute leadsTo(String application, TrafficPolicy policy) {
+  private IngressRoute leadsTo(String application, TrafficPolicy policy, @Nullable EdgeRules edge) {
     return IngressRoute.to(
-        application,
-        new RouteTraffic(
-            policy,
-            policy.sides().stream().map(this::side).toList(),
-            policy.shadows().stream().map(each -> deployments.router(each.to())).toList()));
+            application,
+            new RouteTraffic(
+                policy,
+                policy.sides().stream().map(each -> side(each, edge)).toList(),
+                policy.shadows().stream().map(each -> deployments.router(each.to())).toList()))
+        .withEdge(edge);
   }
 
-  private IngressRoute side(DeploymentId ingress) {
+  private IngressRoute side(DeploymentId ingress, @Nullable EdgeRules edge) {
     Settings settings = deployments.settings(ingress);
     return new IngressRoute(
             ingress.application(),
             deployments.router(ingress),
             settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
             accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)))
-        .withMcp(mcp(settings.find(DeploymentConfig.MCP)));
+        .withMcp(mcp(settings.find(DeploymentConfig.MCP)))
+        .withEdge(edge);
   }
 
   private @Nullable McpRouteRules mcp(@Nullable Settings rules) {

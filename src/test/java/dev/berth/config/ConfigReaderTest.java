@@ -70,6 +70,7 @@ class ConfigReaderTest {
             stream_window_bytes: 65536
             stream_bytes_total: 5000000000
             stream_idle_timeout_s: 9
+            compressed_streams: 18
             http2_max_streams: 10
             http2_max_resets: 11
             http2_reset_window_s: 12
@@ -94,6 +95,8 @@ class ConfigReaderTest {
             data_port: true
             bearer_tokens: [{name: ci, token: 0123456789abcdef}]
           h2c_upgrade: true
+          proxy_protocol: true
+          response_headers: {x-frame-options: DENY}
           blocked_loop_after_ms: 20
           application_worker_threads: 19
           shutdown_timeout_s: 7

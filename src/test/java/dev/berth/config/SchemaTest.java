@@ -54,7 +54,7 @@ class SchemaTest {
               + "|stream_bytes_total|record_interval_ms|since (ssl_|cert_|key_)|deployments of the application|other deployments of|upstreams, as|max_reservation_ttl_s"
               + "|max_replicas_per_node|min_replicas|max_replicas,|look_back_period_s,|readable file"
               + "|one of header, cookie|one of exact, prefix|one above 0|leave it out; over|a fallback too"
-              + "|one of berth.router|\\.jar)");
+              + "|limits.trusted_proxies too|one of berth.router|\\.jar)");
 
   @Test
   void everyKeyTakesTheSameValuesInTheSchemaAndInTheFile() {
@@ -151,6 +151,8 @@ class SchemaTest {
         }
       } else if (name.equals("deployments")) {
         below.put("name", "d");
+      } else if (name.equals("cors")) {
+        below.put("origins", new JsonArray().add("https://a"));
       } else if (name.equals("endpoints")) {
         below.put("route_prefix", "/e");
       } else if (name.equals("upstreams")) {

@@ -2,6 +2,7 @@ package dev.berth.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.ingress.edge.TrustedNetworks;
 import dev.berth.ingress.limit.ConnectionRateLimiter;
 import java.net.InetSocketAddress;
 import java.util.List;
@@ -16,7 +17,7 @@ class ConnectionRateTest {
 
   private long now = -5; // clocks may begin anywhere
   private final ConnectionRateLimiter rate =
-      new ConnectionRateLimiter(10, List.of("10.0.0.0/8", "2001:db8::7"));
+      new ConnectionRateLimiter(10, new TrustedNetworks(List.of("10.0.0.0/8", "2001:db8::7")));
 
   private static InetSocketAddress address(String text) {
     return new InetSocketAddress(text, 1234);
@@ -82,7 +83,7 @@ class ConnectionRateTest {
 
   @Test
   void nobodyHasWhereItIsZero() {
-    ConnectionRateLimiter off = new ConnectionRateLimiter(0, List.of());
+    ConnectionRateLimiter off = new ConnectionRateLimiter(0, new TrustedNetworks(List.of()));
     for (int i = 0; i < 10_000; i++) {
       assertThat(off.open(CLIENT, now)).isZero();
     }

@@ -259,6 +259,11 @@ final class FakeUpstream implements ReplicaDirectory {
       this.credited = message.streamWindow();
     }
 
+    /** Bytes of the response that may be sent, in all. */
+    long credited() {
+      return credited;
+    }
+
     private void streamCredit(long limit) {
       int more = (int) (limit - credited);
       credited = limit; // before whoever waits for it looks

@@ -91,6 +91,10 @@ public final class TestNode implements AutoCloseable {
     return sendAsync("POST", node.port(), path, body, headers);
   }
 
+  CompletableFuture<HttpResponse<String>> sendAsync(String method, String path, String... headers) {
+    return sendAsync(method, node.port(), path, "", headers);
+  }
+
   private static HttpResponse<String> sent(CompletableFuture<HttpResponse<String>> answer) {
     return answer.orTimeout(LIMIT.toSeconds(), TimeUnit.SECONDS).join();
   }

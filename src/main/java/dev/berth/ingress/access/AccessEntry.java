@@ -1,5 +1,6 @@
 package dev.berth.ingress.access;
 
+import dev.berth.ingress.edge.RequestOrigin;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +31,7 @@ public final class AccessEntry {
   String apiKey = ""; // id
   String mcpMethod = ""; // of a message of MCP
   String mcpTool = "";
+  @Nullable RequestOrigin origin; // null unless a trusted proxy named it
   long tokensIn = -1; // -1: not stated
   long tokensOut = -1;
   AccessOutcome outcome = AccessOutcome.ANSWERED;
@@ -89,6 +91,11 @@ public final class AccessEntry {
     }
     String host = address.hostAddress();
     return host == null ? "" : host + ":" + address.port();
+  }
+
+  /** Records the origin of a request that came by trusted proxies. */
+  public void origin(RequestOrigin named) {
+    origin = named;
   }
 
   /** Records the call of the router. */

@@ -67,6 +67,11 @@ final class AccessText {
     field("request_id", entry.requestId);
     field("protocol", entry.protocol);
     field("peer", entry.peer);
+    if (entry.origin != null) {
+      field("client", entry.origin.client());
+      field("scheme", entry.origin.scheme());
+      field("host", String.valueOf(entry.origin.host()));
+    }
     return json ? line.append('}').toString() : line.toString();
   }
 

@@ -1,13 +1,11 @@
 package dev.berth.ingress.limit;
 
-import io.netty.handler.ipfilter.IpFilterRuleType;
-import io.netty.handler.ipfilter.IpSubnetFilterRule;
+import dev.berth.ingress.edge.TrustedNetworks;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +32,7 @@ public final class ConnectionRateLimiter {
   public static final int MAX_ADDRESSES = 4096;
 
   private final long nanosEach; // 0 for no limit
-  private final List<IpSubnetFilterRule> trusted;
+  private final TrustedNetworks trusted;
   private final Map<Object, Long> paidUntil =
       new LinkedHashMap<>(16, 0.75f, true) {
         private static final long serialVersionUID = 1;
@@ -49,16 +47,9 @@ public final class ConnectionRateLimiter {
    * @param perSecond connections per address; 0 for no limit
    * @param trusted addresses and networks without a limit
    */
-  public ConnectionRateLimiter(int perSecond, List<String> trusted) {
+  public ConnectionRateLimiter(int perSecond, TrustedNetworks trusted) {
     this.nanosEach = perSecond == 0 ? 0 : TimeUnit.SECONDS.toNanos(1) / perSecond;
-    this.trusted = trusted.stream().map(ConnectionRateLimiter::network).toList();
-  }
-
-  private static IpSubnetFilterRule network(String text) {
-    int whole = text.indexOf(':') < 0 ? 32 : 128;
-    return text.indexOf('/') < 0
-        ? new IpSubnetFilterRule(text, whole, IpFilterRuleType.ACCEPT)
-        : new IpSubnetFilterRule(text, IpFilterRuleType.ACCEPT);
+    this.trusted = trusted;
   }
 
   /**
@@ -75,9 +66,7 @@ public final class ConnectionRateLimiter {
   }
 
   private long charge(@Nullable SocketAddress of, int connections, long patience, long now) {
-    if (nanosEach == 0
-        || !(of instanceof InetSocketAddress from)
-        || trusted.stream().anyMatch(network -> network.matches(from))) {
+    if (nanosEach == 0 || !(of instanceof InetSocketAddress from) || trusted.contain(from)) {
       return 0;
     }
     synchronized (paidUntil) {

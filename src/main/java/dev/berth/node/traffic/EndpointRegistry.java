@@ -4,6 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.config.TrafficOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.IngressRoute;
+import dev.berth.ingress.edge.EdgeRules;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -61,6 +62,7 @@ public final class EndpointRegistry {
     Settings there = TrafficOptions.only(endpoint, known);
     return TrafficOptions.answers(there)
         ? leadsTo.apply(there)
-        : IngressRoute.nowhere(endpoint.get(TrafficOptions.QUEUE_TIMEOUT_S).toNanos());
+        : IngressRoute.nowhere(endpoint.get(TrafficOptions.QUEUE_TIMEOUT_S).toNanos())
+            .withEdge(EdgeRules.of(endpoint));
   }
 }
