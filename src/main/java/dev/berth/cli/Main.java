@@ -31,7 +31,7 @@ public final class Main {
 
   private static Future<NodeHandle> start(ServeConfig config, CompletionStage<String> stop) {
     return BerthNode.start(config, LogTap.ofProcess(), stop)
-        .map(node -> new NodeHandle(node::close, node.stopAsked()));
+        .map(node -> new NodeHandle(node::close, node.stopAsked(), node.port(), node.adminPort()));
   }
 
   /**
@@ -49,6 +49,8 @@ public final class Main {
     List<Object> all =
         List.of(
             new RunCommand(start),
+            new DevCommand(start),
+            new NewCommand(),
             new ValidateCommand(),
             new DeployCommand(),
             new StatusCommand(),

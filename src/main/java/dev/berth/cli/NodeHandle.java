@@ -12,14 +12,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Started node, as {@code berth run} needs it. Its logger is separate from the command's: help and
- * wrong usage do not wait for the start of the logging.
+ * Started node, as {@code berth run} and {@code berth dev} need it. Its logger is separate from the
+ * command's: help and wrong usage do not wait for the start of the logging.
  *
  * @param close drains and stops the node; completes when all parts have stopped
  * @param stopAsked completes when a request from inside the node stops it, with the name of the
  *     request
+ * @param port port for clients
+ * @param adminPort port of the admin server
  */
-record NodeHandle(Supplier<Future<Void>> close, Future<String> stopAsked) {
+record NodeHandle(Supplier<Future<Void>> close, Future<String> stopAsked, int port, int adminPort) {
   private static final Logger LOG = LoggerFactory.getLogger("berth");
 
   /**

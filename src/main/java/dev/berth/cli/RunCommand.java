@@ -1,25 +1,18 @@
 package dev.berth.cli;
 
-import dev.berth.cli.log.ProcessLog;
-import dev.berth.code.StartFailedException;
-import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.Environment;
-import dev.berth.config.InstanceOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
 import io.vertx.core.Future;
-import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ExecutionException;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -147,59 +140,12 @@ final class RunCommand extends CliCommand {
     List<Setting> settings = Environment.settings(around().variables());
     settings.addAll(assignments.with(options));
     ServeConfig effective = read(settings);
-    Runnable printAgain = ProcessLog.apply(effective);
-    effective.warnings().forEach(spec.commandLine().getErr()::println);
-    boolean drained;
-    try {
-      CompletionStage<String> stop = around().stopSignal().get();
-      drained =
-          start
-              .apply(effective, stop)
-              .toCompletionStage()
-              .toCompletableFuture()
-              .get()
-              .drainAfter(stop, effective.get(InstanceOptions.SHUTDOWN_TIMEOUT_S));
-    } catch (ExecutionException failed) {
-      throw startFailed(failed.getCause());
-    } catch (RuntimeException failed) {
-      throw startFailed(failed); // thrown before the future existed
-    } finally {
-      printAgain.run();
-    }
-    if (!drained) {
-      throw new CommandExitException(ExitCode.SOFTWARE);
-    }
+    NodeProcess.serve(this, start, effective, (node, stop) -> {});
   }
 
   private ServeConfig read(List<Setting> settings) {
     return file != null
         ? ConfigReader.readToStart(file, settings)
         : ConfigReader.read("no file", Path.of("").toAbsolutePath(), "{}", settings);
-  }
-
-  private RuntimeException startFailed(Throwable cause) {
-    if (cause instanceof ConfigException refused) {
-      return refused; // problems that only the application's code reveals
-    }
-    PrintWriter err = spec.commandLine().getErr();
-    err.println("berth: cannot start: " + messages(cause));
-    boolean expected =
-        cause instanceof IOException
-            || cause instanceof IllegalArgumentException
-            || cause instanceof StartFailedException;
-    if (!expected) {
-      cause.printStackTrace(err); // a bug in Berth or in the application
-    }
-    return new CommandExitException(ExitCode.SOFTWARE);
-  }
-
-  private static String messages(Throwable cause) {
-    StringBuilder text = new StringBuilder();
-    for (Throwable each = cause; each != null; each = each.getCause()) {
-      String message = each.getMessage();
-      text.append(text.isEmpty() ? "" : ": ")
-          .append(message == null ? each.getClass().getSimpleName() : message);
-    }
-    return text.toString();
   }
 }

@@ -442,7 +442,7 @@ class CommandLineTest {
   }
 
   private static NodeHandle closing(Supplier<Future<Void>> close) {
-    return new NodeHandle(close, Promise.<String>promise().future());
+    return new NodeHandle(close, Promise.<String>promise().future(), 8000, 8265);
   }
 
   private int execute(

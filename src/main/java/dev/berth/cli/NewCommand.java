@@ -1,0 +1,68 @@
+package dev.berth.cli;
+
+import dev.berth.cli.dev.ProjectTemplate;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Command {@code berth new}: writes a project of an application. */
+@Command(
+    name = "new",
+    header = "Writes a project: an application of two deployments, its test and its file.",
+    description = {
+      "Creates the folder NAME in the current folder, with a Maven project in Java. The project"
+          + " compiles against the berth-api of this version, from the local Maven repository or"
+          + " another repository of your settings."
+    },
+    exitCodeList = {
+      "0:written",
+      "1:the folder is not empty, or not writable; nothing was changed",
+      "2:wrong usage, or a name that is no Java package"
+    },
+    footer = {"  berth new shop", "  berth new my-shop --kotlin", "  berth new shop2 --gradle"})
+final class NewCommand extends CliCommand {
+  /** Kinds of projects other than Maven with Java. */
+  private static final class ProjectKind {
+    @Option(names = "--kotlin", description = "Writes the sources in Kotlin.")
+    private boolean kotlin;
+
+    @Option(names = "--gradle", description = "Writes build files of Gradle, 7 or later.")
+    private boolean gradle;
+  }
+
+  @Parameters(
+      paramLabel = "NAME",
+      description = "Name of the project: lower-case letters, digits and hyphens.")
+  private String name;
+
+  @ArgGroup private ProjectKind kind = new ProjectKind();
+
+  @Override
+  void run(PrintWriter out) {
+    String refused = ProjectTemplate.refusal(name);
+    if (refused != null) {
+      throw wrong("NAME: " + name + " (expected: " + refused + ")");
+    }
+    String version = BerthCommand.class.getPackage().getImplementationVersion();
+    ProjectTemplate template =
+        new ProjectTemplate(
+            name,
+            kind.kotlin ? "kotlin" : kind.gradle ? "gradle" : "java",
+            version == null ? "unreleased" : version);
+    try {
+      template.write(Path.of(name)).forEach(out::println);
+    } catch (IOException failed) {
+      throw failure("new: " + failed.getMessage());
+    }
+    Path artifact = Path.of(System.getProperty("user.home"), ".m2/repository/dev/berth/berth-api");
+    if (!Files.exists(artifact.resolve(String.valueOf(version)))) {
+      say("berth-api " + version + ": not in ~/.m2; see README.md of the project");
+    }
+    out.println("Next: cd " + name + " && berth dev");
+  }
+}
