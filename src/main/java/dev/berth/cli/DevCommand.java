@@ -5,6 +5,7 @@ import static java.util.stream.Collectors.toMap;
 import dev.berth.cli.dev.DevelopmentLoop;
 import dev.berth.cli.dev.DevelopmentLoop.DeployResult;
 import dev.berth.cli.dev.ScratchDirectory;
+import dev.berth.cli.log.ProcessLog;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.DeployPayload;
@@ -59,12 +60,12 @@ import picocli.CommandLine.Parameters;
     },
     footer = {
       "  berth dev",
-      "  berth dev conf/quickstart.yaml --port 9000 --admin-port 0",
+      "  berth dev --port 9000 --admin-port 0",
       "  berth dev --set http_options.request_timeout_s=5",
       "  berth dev --by-build-tool"
     })
 final class DevCommand extends CliCommand {
-  private static final Duration POLL = Duration.ofMillis(20);
+  private static final Duration POLL = Duration.ofMillis(40);
   private static final List<String> FILES = List.of("berth.yaml", "serve.yaml");
   private static final long END_MS = 5_000;
 
@@ -157,6 +158,7 @@ final class DevCommand extends CliCommand {
           start,
           effective,
           (started, stop) -> {
+            ProcessLog.hideProgress(effective);
             node.complete(started);
             follower.start();
             stop.thenRun(follower::interrupt);

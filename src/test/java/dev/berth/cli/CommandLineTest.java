@@ -308,7 +308,7 @@ class CommandLineTest {
     assertThat(execute()).isEqualTo(2);
     assertThat(err.toString())
         .startsWith(
-            "Missing command: one of run, validate, deploy, status, config, scale, autoscaling, history, traffic, rollback,"
+            "Missing command: one of run, dev, new, validate, deploy, status, config, scale, autoscaling, history, traffic, rollback,"
                 + " logs, ledger, upstream, key, explain, shutdown, drain, cluster, schema, completion");
     assertThat(execute("serve")).isEqualTo(2);
     assertThat(execute("validate")).isEqualTo(2);

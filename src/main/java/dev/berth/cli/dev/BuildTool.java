@@ -33,8 +33,9 @@ record BuildTool(Path folder, boolean maven, Path scratch) {
       List<String> shown = output.stream().filter(line -> !line.startsWith("[DEBUG]")).toList();
       List<String> errors =
           shown.stream()
-              .filter(line -> line.startsWith("[ERROR]") && line.length() > 8)
-              .map(line -> line.substring(8))
+              .filter(line -> line.startsWith("[ERROR]"))
+              .map(line -> line.replaceFirst("^(\\[ERROR] *)+", ""))
+              .filter(line -> !line.isBlank())
               .distinct()
               .limit(MAX_LINES)
               .toList();

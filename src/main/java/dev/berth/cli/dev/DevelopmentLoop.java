@@ -74,12 +74,14 @@ public final class DevelopmentLoop {
   private final DeployTarget target;
   private final ProjectJars jars;
   private final Path classes;
+  private final SourceCompiler compiler;
 
   private ProjectModel model = new ProjectModel(Map.of());
   private FileSnapshot seen = new FileSnapshot(Map.of());
   private PendingWork pending = PendingWork.BUILD;
   private @Nullable Path jar; // of the last successful work
   private boolean fileRead;
+  private long lookedNanos = System.nanoTime();
   private Map<String, List<Path>> applications = Map.of(); // their jars in the file
   private Map<String, List<String>> deployments = Map.of(); // that run
 
@@ -98,6 +100,7 @@ public final class DevelopmentLoop {
     this.target = target;
     this.jars = new ProjectJars(tool.scratch());
     this.classes = tool.scratch().resolve("classes");
+    this.compiler = new SourceCompiler(tool.folder());
   }
 
   /**
@@ -212,7 +215,7 @@ public final class DevelopmentLoop {
               .filter(each -> each.toString().endsWith(".java"))
               .filter(each -> model.sourceRoots().stream().anyMatch(each::startsWith))
               .toList();
-      List<String> errors = SourceCompiler.compile(model, tool.folder(), sources, classes);
+      List<String> errors = compiler.compile(model, sources, classes);
       if (!errors.isEmpty()) {
         pending = PendingWork.COMPILE;
         return errors;
@@ -239,6 +242,7 @@ public final class DevelopmentLoop {
       FileSnapshot before = seen;
       model = found;
       jars.onBuilt(model);
+      compiler.close(); // the class path may have changed
       fileRead = false;
       seen = new FileSnapshot(merged(before)); // roots that the model adds are no change
     }
@@ -301,8 +305,17 @@ public final class DevelopmentLoop {
   }
 
   private DeployResult deploy(List<Setting> all) throws InterruptedException {
-    return target.deploy(
-        ConfigReader.submission(file, all), () -> !snapshot().changedSince(seen).isEmpty());
+    return target.deploy(ConfigReader.submission(file, all), this::hasChanged);
+  }
+
+  /** Returns whether a file changed; looks at most once per interval. */
+  private boolean hasChanged() {
+    long now = System.nanoTime();
+    if (now - lookedNanos < POLL_MS * 1_000_000) {
+      return false;
+    }
+    lookedNanos = now;
+    return !snapshot().changedSince(seen).isEmpty();
   }
 
   private void deployErrors(List<String> errors) throws IOException, InterruptedException {

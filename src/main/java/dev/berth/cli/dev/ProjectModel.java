@@ -58,15 +58,15 @@ record ProjectModel(Map<String, String> values) {
     return values.get("compile." + parameter);
   }
 
-  private List<String> list(String parameter) {
+  private List<String> list(String parameter, String separator) {
     String text = value(parameter);
     return text == null || text.length() < 3
         ? List.of()
-        : List.of(text.substring(1, text.length() - 1).split(", "));
+        : List.of(text.substring(1, text.length() - 1).split(separator));
   }
 
   private List<Path> paths(String parameter) {
-    return list(parameter).stream().map(Path::of).toList();
+    return list(parameter, ", (?=/)").stream().map(Path::of).toList();
   }
 
   /** Returns the directories of the written sources, without those of generated ones. */
@@ -147,7 +147,7 @@ record ProjectModel(Map<String, String> values) {
     if (processors != null) {
       options.add("-proc:" + processors);
     }
-    options.addAll(list("compilerArgs"));
+    options.addAll(list("compilerArgs", ", "));
     return options;
   }
 }
