@@ -1,11 +1,9 @@
 package dev.berth.cli;
 
-import static java.util.stream.Collectors.toMap;
-
 import dev.berth.cli.dev.DevelopmentLoop;
-import dev.berth.cli.dev.DevelopmentLoop.DeployResult;
 import dev.berth.cli.dev.ScratchDirectory;
 import dev.berth.cli.log.ProcessLog;
+import dev.berth.cli.process.NodeHandle;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigReader;
 import dev.berth.config.DeployPayload;
@@ -23,7 +21,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -44,66 +42,35 @@ import picocli.CommandLine.Parameters;
     name = "dev",
     header = "Serves the applications of a Maven or Gradle project, and follows its changes.",
     description = {
-      "Builds the project of the file, without its tests, and serves the file's applications. At"
-          + " each change of a Java source, this process compiles all of them and deploys the"
-          + " result. At a change of a build file or of another source, the build tool runs again:"
-          + " mvnw or gradlew at or above the project, else mvn or gradle.",
-      "While the project has errors, its applications respond 503 with the errors. Nothing is"
-          + " stored. HTTP and admin server listen on 127.0.0.1, whatever the file has; only"
-          + " --host or --set changes it. berth.cluster of the file is ignored."
+      "Compiles changed Java sources itself, runs the build tool for other changes, and deploys the"
+          + " result. While the project has errors, its applications respond 503 with them.",
+      "Listens on 127.0.0.1, whatever the file has, unless an option changes it. Stores nothing."
     },
     exitCodeList = {
       "0:drained and stopped",
-      "1:could not start: a port in use, another berth dev in the folder, or a Java without a"
-          + " compiler",
+      "1:could not start: a port in use, another berth dev in the folder, or no JDK",
       "2:wrong usage, no project, or a file with problems"
     },
     footer = {
       "  berth dev",
       "  berth dev --port 9000 --admin-port 0",
-      "  berth dev --set http_options.request_timeout_s=5",
       "  berth dev --by-build-tool"
     })
 final class DevCommand extends CliCommand {
-  private static final Duration POLL = Duration.ofMillis(40);
-  private static final List<String> FILES = List.of("berth.yaml", "serve.yaml");
+  private static final long POLL_MS = 40;
   private static final long END_MS = 5_000;
+  private static final String OPTION = "berth dev";
 
   private final BiFunction<ServeConfig, CompletionStage<String>, Future<NodeHandle>> start;
-  private final List<Setting> options = new ArrayList<>();
-  private final Set<String> shown = new LinkedHashSet<>(); // URLs
 
   @Parameters(
       paramLabel = "CONFIG",
       arity = "0..1",
       description = "YAML or JSON file. Default: berth.yaml or serve.yaml of the current folder")
-  private @Nullable Path given;
+  private @Nullable Path file;
 
   @Mixin private ConfigSource.ConfigOverrides assignments = new ConfigSource.ConfigOverrides();
-
-  @Option(
-      names = "--host",
-      paramLabel = "HOST",
-      description = "Address of the HTTP server. Default: 127.0.0.1")
-  private void host(String host) {
-    options.add(Setting.text("--host", "http_options.host", host));
-  }
-
-  @Option(
-      names = "--port",
-      paramLabel = "PORT",
-      description = "Port of the HTTP server; 0 selects a free one.")
-  private void port(Integer port) {
-    options.add(Setting.yaml("--port", "http_options.port", String.valueOf(port)));
-  }
-
-  @Option(
-      names = "--admin-port",
-      paramLabel = "PORT",
-      description = "Port of the admin server; 0 selects a free one.")
-  private void adminPort(Integer adminPort) {
-    options.add(Setting.yaml("--admin-port", "berth.admin.port", String.valueOf(adminPort)));
-  }
+  @Mixin private ConfigSource.ListenOptions addresses = new ConfigSource.ListenOptions();
 
   @Option(
       names = "--by-build-tool",
@@ -123,46 +90,55 @@ final class DevCommand extends CliCommand {
       String home = System.getProperty("java.home");
       throw failure("dev: no compiler in " + home + " (expected: a JDK, named by JAVA_HOME)");
     }
-    Path file = file();
+    Path found =
+        Stream.of(file, Path.of("berth.yaml"), Path.of("serve.yaml"))
+            .filter(each -> each != null && (each.equals(file) || Files.exists(each)))
+            .findFirst()
+            .orElseThrow(
+                () -> wrong("CONFIG: missing (expected: berth.yaml, serve.yaml or a file)"))
+            .toAbsolutePath()
+            .normalize();
     List<Setting> settings = settings();
     List<Setting> empty = new ArrayList<>(settings);
-    empty.add(Setting.yaml("berth dev", "applications", "[]"));
-    ServeConfig effective = ConfigReader.read(file, empty);
-    try (ScratchDirectory scratch = ScratchDirectory.lock(file)) {
-      serve(file, settings, effective, scratch.path());
+    empty.add(Setting.yaml(OPTION, "applications", "[]"));
+    ServeConfig effective = ConfigReader.read(found, empty);
+    try (ScratchDirectory scratch = ScratchDirectory.lock(found)) {
+      RunningInstance instance = new RunningInstance(found);
+      DevelopmentLoop loop =
+          DevelopmentLoop.find(found, scratch.path(), settings, byBuildTool, instance);
+      if (loop == null) {
+        throw wrong(
+            found + ": no project (expected: pom.xml or build.gradle at or above its folder)");
+      }
+      serve(effective, loop, instance);
     } catch (IOException failed) {
       throw failure("dev: " + failed.getMessage());
     }
   }
 
-  private void serve(Path file, List<Setting> settings, ServeConfig effective, Path scratch)
+  private void serve(ServeConfig effective, DevelopmentLoop loop, RunningInstance instance)
       throws InterruptedException {
-    CompletableFuture<NodeHandle> node = new CompletableFuture<>();
-    DevelopmentLoop loop;
+    Thread follower =
+        new Thread(
+            () -> {
+              try {
+                loop.run();
+              } catch (InterruptedException stopped) {
+                // The command ends.
+              }
+            },
+            "berth-dev");
     try {
-      loop =
-          DevelopmentLoop.of(
-              file,
-              scratch,
-              settings,
-              byBuildTool,
-              this::say,
-              (payload, abandoned) -> deploy(payload, abandoned, node.join()));
-    } catch (IllegalArgumentException noProject) {
-      throw wrong(noProject.getMessage());
-    }
-    Thread follower = new Thread(() -> follow(loop), "berth-dev");
-    try {
-      NodeProcess.serve(
+      RunCommand.serve(
           this,
           start,
           effective,
-          (started, stop) -> {
+          (node, stop) -> {
             ProcessLog.hideProgress(effective);
-            node.complete(started);
+            instance.node.complete(node);
             follower.start();
             stop.thenRun(follower::interrupt);
-            started.stopAsked().onComplete(asked -> follower.interrupt());
+            node.stopAsked().onComplete(asked -> follower.interrupt());
           });
     } finally {
       follower.interrupt();
@@ -170,94 +146,93 @@ final class DevCommand extends CliCommand {
     }
   }
 
-  private void follow(DevelopmentLoop loop) {
-    try {
-      loop.run();
-    } catch (InterruptedException stopped) {
-      // The command ends.
-    }
-  }
-
-  private Path file() {
-    Path found = given;
-    if (found == null) {
-      found = FILES.stream().map(Path::of).filter(Files::exists).findFirst().orElse(null);
-    }
-    if (found == null) {
-      String folder = String.valueOf(Path.of("").toAbsolutePath());
-      throw wrong("dev: no " + String.join(" and no ", FILES) + " in " + folder);
-    }
-    return found.toAbsolutePath().normalize();
-  }
-
   /** Returns the settings over the file: local by default, and never stored. */
   private List<Setting> settings() {
     List<Setting> all = new ArrayList<>(Environment.settings(around().variables()));
-    all.add(Setting.text("berth dev", "http_options.host", "127.0.0.1"));
-    all.addAll(assignments.with(options));
-    all.add(Setting.text("berth dev", "berth.admin.host", "127.0.0.1"));
-    all.add(Setting.yaml("berth dev", "berth.admin.bearer_tokens", "[]"));
-    all.add(Setting.yaml("berth dev", "berth.ephemeral", "true"));
-    all.add(Setting.yaml("berth dev", "berth.cluster", "null"));
+    all.add(Setting.text(OPTION, "http_options.host", "127.0.0.1"));
+    all.add(Setting.text(OPTION, "berth.admin.host", "127.0.0.1"));
+    all.add(Setting.yaml(OPTION, "berth.admin.bearer_tokens", "[]"));
+    all.addAll(assignments.with(addresses.settings));
+    all.add(Setting.yaml(OPTION, "berth.ephemeral", "true"));
+    all.add(Setting.yaml(OPTION, "berth.cluster", "null"));
     return all;
   }
 
-  private DeployResult deploy(DeployPayload payload, BooleanSupplier abandoned, NodeHandle node)
-      throws InterruptedException {
-    AdminHttpClient server = AdminHttpClient.local(spec, node.adminPort());
-    server.deploys(payload, null);
-    AdminHttpClient.AdminHttpReply reply =
-        server.send("PUT", "/api/v1/applications", new JsonObject(payload.document()).encode());
-    JsonObject accepted = reply.with("applications", JsonArray.class);
-    if (accepted == null) {
-      List<String> problems = AdminHttpClient.problems(reply.body());
-      return new DeployResult(problems.stream().map(server::located).toList(), Map.of());
-    }
-    Map<String, Long> revisions = new HashMap<>();
-    for (JsonObject each : ServeStatus.list(accepted, "applications")) {
-      revisions.put(ServeStatus.text(each, "name"), ServeStatus.number(each, "revision"));
-    }
-    revisions.keySet().retainAll(payload.applications().keySet());
-    WaitCondition goal = new WaitCondition.RunningCondition(revisions);
-    while (!abandoned.getAsBoolean()) {
-      ServeStatus status = server.get(ServeStatus.PATH).serve();
-      WaitCondition.ConditionVerdict verdict =
-          status == null ? null : goal.judge(status, around().nanoClock().getAsLong());
-      if (status != null && verdict != null && verdict.reached()) {
-        show(payload.config(), node.port());
-        return new DeployResult(
-            List.of(),
-            status.applications().stream()
-                .collect(
-                    toMap(
-                        ServeStatus.ReportedApplication::name,
-                        each ->
-                            each.deployments().stream()
-                                .map(ServeStatus.ReportedDeployment::name)
-                                .toList())));
-      } else if (verdict != null && verdict.failed()) {
-        return new DeployResult(verdict.causes().stream().map(server::located).toList(), Map.of());
-      }
-      around().pause().until(new CompletableFuture<Void>(), POLL);
-    }
-    return new DeployResult(List.of(), Map.of());
-  }
+  /** Instance in this process, which the loop commands over its admin server. */
+  private final class RunningInstance implements DevelopmentLoop.DeployTarget {
+    private final CompletableFuture<NodeHandle> node = new CompletableFuture<>();
+    private final Path file;
+    private final Set<String> shown = new HashSet<>(); // URLs
 
-  /** Prints the URLs that were not printed yet. */
-  private void show(ServeConfig config, int port) {
-    String scheme = config.settings().find(HttpOptions.SSL_CERTFILE) == null ? "http" : "https";
-    String host = config.get(HttpOptions.HOST);
-    String base = scheme + "://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
-    config.applications().stream()
-        .flatMap(
-            each -> {
-              String prefix = each.get(ApplicationConfig.ROUTE_PREFIX);
-              return prefix == null
-                  ? Stream.empty()
-                  : Stream.of(
-                      each.name() + ": " + base + config.get(HttpOptions.ROOT_PATH) + prefix);
-            })
-        .filter(shown::add)
-        .forEach(this::say);
+    RunningInstance(Path file) {
+      this.file = file;
+    }
+
+    @Override
+    public void print(String line) {
+      say(line);
+    }
+
+    @Override
+    public void pause(long ms) throws InterruptedException {
+      around().pause().until(new CompletableFuture<Void>(), Duration.ofMillis(ms));
+    }
+
+    @Override
+    public DevelopmentLoop.DeployResult deploy(List<Setting> settings, BooleanSupplier abandoned)
+        throws InterruptedException {
+      DeployPayload payload = ConfigReader.submission(file, settings);
+      AdminHttpClient server = AdminHttpClient.local(spec, node.join().adminPort());
+      server.deploys(payload, null);
+      AdminHttpClient.AdminHttpReply reply =
+          server.send("PUT", "/api/v1/applications", new JsonObject(payload.document()).encode());
+      JsonObject accepted = reply.with("applications", JsonArray.class);
+      if (accepted == null) {
+        return failed(server, AdminHttpClient.problems(reply.body()));
+      }
+      Map<String, Long> revisions = new HashMap<>();
+      for (JsonObject each : ServeStatus.list(accepted, "applications")) {
+        revisions.put(ServeStatus.text(each, "name"), ServeStatus.number(each, "revision"));
+      }
+      revisions.keySet().retainAll(payload.applications().keySet());
+      WaitCondition goal = new WaitCondition.RunningCondition(revisions);
+      while (!abandoned.getAsBoolean()) {
+        ServeStatus status = server.get(ServeStatus.PATH).serve();
+        if (status != null) {
+          var verdict = goal.judge(status, around().nanoClock().getAsLong());
+          if (verdict.reached()) {
+            return running(payload.config(), status);
+          } else if (verdict.failed()) {
+            return failed(server, verdict.causes());
+          }
+        }
+        pause(POLL_MS);
+      }
+      return new DevelopmentLoop.DeployResult(List.of(), Map.of());
+    }
+
+    private DevelopmentLoop.DeployResult failed(AdminHttpClient server, List<String> problems) {
+      List<String> located = problems.stream().map(server::located).toList();
+      return new DevelopmentLoop.DeployResult(located, Map.of());
+    }
+
+    /** Returns the running deployments, and prints the URLs that were not printed yet. */
+    private DevelopmentLoop.DeployResult running(ServeConfig config, ServeStatus status) {
+      String scheme = config.settings().find(HttpOptions.SSL_CERTFILE) == null ? "http" : "https";
+      String base = scheme + "://" + config.get(HttpOptions.HOST) + ":" + node.join().port();
+      for (ApplicationConfig each : config.applications()) {
+        String prefix = each.get(ApplicationConfig.ROUTE_PREFIX);
+        String url = each.name() + ": " + base + config.get(HttpOptions.ROOT_PATH) + prefix;
+        if (prefix != null && shown.add(url)) {
+          print(url);
+        }
+      }
+      Map<String, List<String>> deployments = new HashMap<>();
+      for (ServeStatus.ReportedApplication each : status.applications()) {
+        var names = each.deployments().stream().map(ServeStatus.ReportedDeployment::name);
+        deployments.put(each.name(), names.toList());
+      }
+      return new DevelopmentLoop.DeployResult(List.of(), deployments);
+    }
   }
 }

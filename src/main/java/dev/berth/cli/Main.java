@@ -2,6 +2,8 @@ package dev.berth.cli;
 
 import dev.berth.cli.log.JulHandler;
 import dev.berth.cli.log.LogTap;
+import dev.berth.cli.process.NodeHandle;
+import dev.berth.cli.process.StopSignals;
 import dev.berth.config.ServeConfig;
 import dev.berth.node.BerthNode;
 import io.vertx.core.Future;

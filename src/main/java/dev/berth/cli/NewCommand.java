@@ -3,7 +3,6 @@ package dev.berth.cli;
 import dev.berth.cli.dev.ProjectTemplate;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
@@ -15,9 +14,8 @@ import picocli.CommandLine.Parameters;
     name = "new",
     header = "Writes a project: an application of two deployments, its test and its file.",
     description = {
-      "Creates the folder NAME in the current folder, with a Maven project in Java. The project"
-          + " compiles against the berth-api of this version, from the local Maven repository or"
-          + " another repository of your settings."
+      "Creates the folder NAME with a Maven project in Java. Its build needs the artifacts of this"
+          + " version of Berth, as its README describes."
     },
     exitCodeList = {
       "0:written",
@@ -58,10 +56,6 @@ final class NewCommand extends CliCommand {
       template.write(Path.of(name)).forEach(out::println);
     } catch (IOException failed) {
       throw failure("new: " + failed.getMessage());
-    }
-    Path artifact = Path.of(System.getProperty("user.home"), ".m2/repository/dev/berth/berth-api");
-    if (!Files.exists(artifact.resolve(String.valueOf(version)))) {
-      say("berth-api " + version + ": not in ~/.m2; see README.md of the project");
     }
     out.println("Next: cd " + name + " && berth dev");
   }

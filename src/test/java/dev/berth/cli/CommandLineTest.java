@@ -2,6 +2,7 @@ package dev.berth.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.cli.process.NodeHandle;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ConfigException;
 import dev.berth.config.HttpOptions;

@@ -112,7 +112,7 @@ class DevelopmentIT {
         """);
     String jars =
         Stream.of(System.getProperty("java.class.path").split(":"))
-            .filter(each -> each.matches(".*/(target/classes|vertx-core-[^/]*\\.jar|slf4j-api.*)"))
+            .filter(each -> each.matches("(.*/)?(target/classes|vertx-core-[^/]*|slf4j-api[^/]*)"))
             .map(each -> Path.of(each).toAbsolutePath().toString())
             .reduce((left, right) -> left + ":" + right)
             .orElseThrow();

@@ -19,7 +19,6 @@ import org.jspecify.annotations.Nullable;
  * @param scratch directory for files of this process
  */
 record BuildTool(Path folder, boolean maven, Path scratch) {
-  private static final List<String> GRADLE_FILES = List.of("build.gradle.kts", "build.gradle");
   private static final int MAX_LINES = 40;
 
   /**
@@ -39,9 +38,8 @@ record BuildTool(Path folder, boolean maven, Path scratch) {
               .distinct()
               .limit(MAX_LINES)
               .toList();
-      return errors.isEmpty()
-          ? shown.subList(Math.max(0, shown.size() - MAX_LINES), shown.size())
-          : errors;
+      int last = Math.max(0, shown.size() - MAX_LINES);
+      return errors.isEmpty() ? shown.subList(last, shown.size()) : errors;
     }
   }
 
@@ -49,7 +47,10 @@ record BuildTool(Path folder, boolean maven, Path scratch) {
   static @Nullable BuildTool find(Path start, Path scratch) {
     for (Path at = start.toAbsolutePath().normalize(); at != null; at = at.getParent()) {
       boolean maven = Files.exists(at.resolve("pom.xml"));
-      if (maven || GRADLE_FILES.stream().map(at::resolve).anyMatch(Files::exists)) {
+      if (maven
+          || Stream.of("build.gradle.kts", "build.gradle")
+              .map(at::resolve)
+              .anyMatch(Files::exists)) {
         return new BuildTool(at, maven, scratch);
       }
     }
@@ -57,32 +58,26 @@ record BuildTool(Path folder, boolean maven, Path scratch) {
   }
 
   /** Returns the folder and the folders above it, the nearest first. */
-  private List<Path> folders() {
-    return Stream.iterate(folder, Objects::nonNull, Path::getParent).toList();
+  private Stream<Path> folders() {
+    return Stream.iterate(folder, Objects::nonNull, Path::getParent);
   }
 
-  /** Returns the files whose change requires a new run; a file may be missing. */
+  /** Returns the files and folders whose change requires a new run; some may be missing. */
   List<Path> buildFiles() {
-    List<Path> files = new ArrayList<>();
-    if (maven) {
-      files.add(folder.resolve(".mvn"));
-      folders().stream()
-          .map(each -> each.resolve("pom.xml"))
-          .takeWhile(Files::exists)
-          .forEach(files::add);
-    } else {
-      Stream.of("settings.gradle", "settings.gradle.kts", "gradle.properties", "gradle")
-          .map(folder::resolve)
-          .forEach(files::add);
-      GRADLE_FILES.forEach(each -> files.add(folder.resolve(each)));
-    }
-    files.add(folder.resolve("pom.xml")); // also while it is missing
-    return files;
+    String names =
+        maven
+            ? ".mvn pom.xml"
+            : "gradle gradle.properties settings.gradle settings.gradle.kts build.gradle"
+                + " build.gradle.kts";
+    return Stream.concat(
+            Stream.of(names.split(" ")).map(folder::resolve),
+            folders().skip(1).map(each -> each.resolve("pom.xml")).takeWhile(Files::exists))
+        .toList();
   }
 
   /** Returns the name of the program: the nearest wrapper, or else the installed program. */
   String program() {
-    return folders().stream()
+    return folders()
         .map(each -> each.resolve(maven ? "mvnw" : "gradlew"))
         .filter(Files::isExecutable)
         .map(Path::toString)
@@ -109,15 +104,11 @@ record BuildTool(Path folder, boolean maven, Path scratch) {
       command.addAll(List.of(jars ? "assemble" : "classes", "berthDevelopment"));
     }
     Path log = scratch.resolve("build.log");
-    ProcessBuilder builder =
-        new ProcessBuilder(command)
-            .directory(folder.toFile())
-            .redirectErrorStream(true)
-            .redirectInput(ProcessBuilder.Redirect.from(Path.of("/dev/null").toFile()))
-            .redirectOutput(log.toFile());
+    ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile());
     builder.environment().putIfAbsent("JAVA_HOME", System.getProperty("java.home"));
-    Process process = builder.start();
+    Process process = builder.redirectErrorStream(true).redirectOutput(log.toFile()).start();
     try {
+      process.getOutputStream().close(); // the tool must not wait for input
       int exitCode = process.waitFor();
       String output = new String(Files.readAllBytes(log), StandardCharsets.UTF_8);
       return new BuildResult(exitCode == 0, output.lines().toList());

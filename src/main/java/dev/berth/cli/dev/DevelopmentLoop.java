@@ -4,7 +4,6 @@ import dev.berth.config.ApplicationConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigOrigin;
 import dev.berth.config.ConfigReader;
-import dev.berth.config.DeployPayload;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.Setting;
 import io.vertx.core.json.JsonArray;
@@ -13,13 +12,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -33,29 +30,27 @@ import org.jspecify.annotations.Nullable;
 public final class DevelopmentLoop {
   private static final long POLL_MS = 150;
   private static final long SETTLE_MS = 30;
-  private static final String OPTION = "berth dev";
 
   /** Settings of deployments: an old replica stops first, and waits one second for its requests. */
   private static final Map<String, String> WITHOUT_SURGE =
       Map.of("max_surge_percent", "0", "graceful_shutdown_timeout_s", "1");
 
-  /** Work that the present files require. */
-  private enum PendingWork {
-    NONE,
-    JAR,
-    COMPILE,
-    BUILD
-  }
-
-  /** Instance that serves the applications. */
+  /** Instance that serves the applications, and the console of the user. */
   public interface DeployTarget {
     /**
-     * Deploys, and waits until every application runs.
+     * Deploys the file with settings over it, and waits until every application runs.
      *
      * @param abandoned whether a later deploy replaces this one, which ends the wait
+     * @throws ConfigException for an invalid file
      */
-    DeployResult deploy(DeployPayload payload, BooleanSupplier abandoned)
+    DeployResult deploy(List<Setting> settings, BooleanSupplier abandoned)
         throws InterruptedException;
+
+    /** Prints a line. */
+    void print(String line);
+
+    /** Waits for a duration in milliseconds. */
+    void pause(long ms) throws InterruptedException;
   }
 
   /**
@@ -70,36 +65,26 @@ public final class DevelopmentLoop {
   private final Path file;
   private final List<Setting> settings;
   private final boolean byBuildTool;
-  private final Consumer<String> console;
   private final DeployTarget target;
   private final ProjectJars jars;
-  private final Path classes;
   private final SourceCompiler compiler;
 
   private ProjectModel model = new ProjectModel(Map.of());
   private FileSnapshot seen = new FileSnapshot(Map.of());
-  private PendingWork pending = PendingWork.BUILD;
-  private @Nullable Path jar; // of the last successful work
-  private boolean fileRead;
-  private long lookedNanos = System.nanoTime();
-  private Map<String, List<Path>> applications = Map.of(); // their jars in the file
+  private boolean built; // since the last change of a build file
+  private @Nullable Path jar; // null while it lacks a change
+  private @Nullable ServeConfig read; // null while it lacks a change of the file
   private Map<String, List<String>> deployments = Map.of(); // that run
+  private long lookedNanos;
 
   private DevelopmentLoop(
-      BuildTool tool,
-      Path file,
-      List<Setting> settings,
-      boolean byBuildTool,
-      Consumer<String> console,
-      DeployTarget target) {
+      BuildTool tool, Path file, List<Setting> settings, boolean byBuildTool, DeployTarget target) {
     this.tool = tool;
     this.file = file;
     this.settings = settings;
     this.byBuildTool = byBuildTool;
-    this.console = console;
     this.target = target;
     this.jars = new ProjectJars(tool.scratch());
-    this.classes = tool.scratch().resolve("classes");
     this.compiler = new SourceCompiler(tool.folder());
   }
 
@@ -109,60 +94,57 @@ public final class DevelopmentLoop {
    * @param scratch existing directory for files of the loop
    * @param settings override the file
    * @param byBuildTool whether the build tool compiles Java too
-   * @param console receives lines for the user
-   * @throws IllegalArgumentException without a project
+   * @return null without a project
    */
-  public static DevelopmentLoop of(
-      Path file,
-      Path scratch,
-      List<Setting> settings,
-      boolean byBuildTool,
-      Consumer<String> console,
-      DeployTarget target) {
-    Path folder = Objects.requireNonNull(file.toAbsolutePath().normalize().getParent());
-    BuildTool tool = BuildTool.find(folder, scratch);
-    if (tool == null) {
-      throw new IllegalArgumentException(
-          folder + ": no project (expected: pom.xml or build.gradle here or above)");
-    }
-    return new DevelopmentLoop(tool, file, settings, byBuildTool, console, target);
+  public static @Nullable DevelopmentLoop find(
+      Path file, Path scratch, List<Setting> settings, boolean byBuildTool, DeployTarget target) {
+    BuildTool tool = BuildTool.find(Objects.requireNonNull(file.getParent()), scratch);
+    return tool == null ? null : new DevelopmentLoop(tool, file, settings, byBuildTool, target);
   }
 
   /** Runs until an interrupt. */
   public void run() throws InterruptedException {
     while (true) {
-      FileSnapshot now = snapshot();
-      Set<Path> changed = now.changedSince(seen);
-      if (!changed.isEmpty()) {
-        now = settled(now);
-        changed = now.changedSince(seen);
-        seen = now; // before the work: a later change is found by the next snapshot
+      if (hasChanged()) {
+        long began = System.nanoTime();
+        FileSnapshot before = seen;
+        seen = awaitStable(); // before the work: the next snapshot finds a later change
         try {
-          react(changed);
-        } catch (ConfigException invalid) {
-          invalid.problems().forEach(each -> console.accept(each.toString()));
+          if (work(seen.changedSince(before))) {
+            target.print("live after %.2f s".formatted((System.nanoTime() - began) / 1e9));
+          }
         } catch (IOException | RuntimeException failed) {
-          console.accept(tool.folder() + ": " + failed);
+          boolean ofFile = failed instanceof ConfigException;
+          target.print(ofFile ? failed.getMessage() : tool.folder() + ": " + failed);
         }
       }
-      Thread.sleep(POLL_MS);
+      target.pause(POLL_MS);
     }
+  }
+
+  /** Returns whether a file changed. Looks at most once per interval, also while a deploy waits. */
+  private boolean hasChanged() {
+    if (System.nanoTime() - lookedNanos < POLL_MS * 1_000_000 / 2) {
+      return false;
+    }
+    FileSnapshot now = snapshot();
+    lookedNanos = System.nanoTime();
+    return !now.equals(seen);
   }
 
   private FileSnapshot snapshot() {
     List<Path> roots = new ArrayList<>(tool.buildFiles());
-    roots.add(file);
-    roots.add(tool.folder().resolve("src/main"));
+    roots.addAll(List.of(file, tool.folder().resolve("src/main")));
     roots.addAll(model.sourceRoots());
     roots.addAll(model.resources());
     return FileSnapshot.of(roots);
   }
 
   /** Returns a snapshot after a pause without changes: editors write a file in several steps. */
-  private FileSnapshot settled(FileSnapshot first) throws InterruptedException {
-    FileSnapshot before = first;
+  private FileSnapshot awaitStable() throws InterruptedException {
+    FileSnapshot before = snapshot();
     while (true) {
-      Thread.sleep(SETTLE_MS);
+      target.pause(SETTLE_MS);
       FileSnapshot now = snapshot();
       if (now.equals(before)) {
         return now;
@@ -171,115 +153,76 @@ public final class DevelopmentLoop {
     }
   }
 
-  private void react(Set<Path> changed) throws IOException, InterruptedException {
+  /** Does the work that changes require; returns whether every application runs. */
+  private boolean work(Set<Path> changed) throws IOException, InterruptedException {
+    List<Path> forBuild = new ArrayList<>(tool.buildFiles());
+    forBuild.addAll(model.copiesResources() ? List.of() : model.resources());
     for (Path each : changed) {
-      fileRead &= !each.equals(file);
-      pending = max(pending, workAfter(each));
+      built &= forBuild.stream().noneMatch(each::startsWith);
+      jar = each.equals(file) ? jar : null;
+      read = each.equals(file) ? null : read;
     }
-    List<String> errors = pending == PendingWork.NONE ? List.of() : work();
-    if (!errors.isEmpty()) {
-      errors.forEach(console);
-      jar = null;
-      deployErrors(errors);
-      return;
-    }
-    pending = PendingWork.NONE;
-    deploy(changed);
-  }
-
-  private static PendingWork max(PendingWork left, PendingWork right) {
-    return left.compareTo(right) > 0 ? left : right;
-  }
-
-  private PendingWork workAfter(Path changed) {
-    if (tool.buildFiles().stream().anyMatch(changed::startsWith)) {
-      return PendingWork.BUILD;
-    } else if (changed.equals(file)) {
-      return PendingWork.NONE;
-    }
-    boolean resource = model.resources().stream().anyMatch(changed::startsWith);
-    return resource && model.copiesResources() ? PendingWork.JAR : PendingWork.COMPILE;
-  }
-
-  /** Does the pending work; returns the errors. */
-  private List<String> work() throws IOException, InterruptedException {
-    boolean inProcess = !byBuildTool && model.isJavaAlone(seen.stamps().keySet());
-    if (pending == PendingWork.BUILD || !inProcess) {
-      return build();
-    }
-    if (pending == PendingWork.COMPILE || !Files.isDirectory(classes)) {
-      delete(classes); // also the classes of removed sources
-      Files.createDirectories(classes);
-      List<Path> sources =
-          seen.stamps().keySet().stream()
-              .filter(each -> each.toString().endsWith(".java"))
-              .filter(each -> model.sourceRoots().stream().anyMatch(each::startsWith))
-              .toList();
-      List<String> errors = compiler.compile(model, sources, classes);
+    if (jar == null) {
+      boolean inProcess = built && !byBuildTool && model.isJavaAlone(seen.stamps().keySet());
+      List<String> errors = inProcess ? compile() : build();
       if (!errors.isEmpty()) {
-        pending = PendingWork.COMPILE;
-        return errors;
+        errors.forEach(target::print);
+        deployErrors(jars.ofErrors(errors));
+        return false;
       }
     }
-    jar = jars.ofClasses(model, classes);
-    return List.of();
+    return deploy(Objects.requireNonNull(jar));
+  }
+
+  private List<String> compile() throws IOException {
+    Path classes = tool.scratch().resolve("classes");
+    delete(classes); // also the classes of removed sources
+    Files.createDirectories(classes);
+    List<Path> sources =
+        seen.stamps().keySet().stream()
+            .filter(each -> each.toString().endsWith(".java"))
+            .filter(each -> model.sourceRoots().stream().anyMatch(each::startsWith))
+            .toList();
+    List<String> errors = compiler.compile(model, sources, classes);
+    jar = errors.isEmpty() ? jars.ofClasses(model, classes) : null;
+    return errors;
   }
 
   private List<String> build() throws IOException, InterruptedException {
-    boolean all = pending == PendingWork.BUILD;
-    console.accept("building: " + tool.program());
-    long began = System.nanoTime();
-    BuildTool.BuildResult result = tool.run(all);
-    if (!result.succeeded()) {
-      return Stream.concat(Stream.of("build failed: " + tool.program()), result.errors().stream())
-          .toList();
-    }
+    target.print("building: " + tool.program());
+    boolean packages = !built;
+    BuildTool.BuildResult result = tool.run(packages);
     ProjectModel found = ProjectModel.parse(result.output());
-    if (found.outputs().isEmpty()) {
-      return List.of("build: no compilation in the output of " + tool.program());
+    if (!result.succeeded() || found.outputs().isEmpty()) {
+      List<String> errors = new ArrayList<>(List.of("build failed: " + tool.program()));
+      errors.addAll(result.errors());
+      return errors;
     }
-    if (all) {
-      FileSnapshot before = seen;
+    if (packages) {
       model = found;
-      jars.onBuilt(model);
+      read = null;
+      built = true;
       compiler.close(); // the class path may have changed
-      fileRead = false;
-      seen = new FileSnapshot(merged(before)); // roots that the model adds are no change
     }
-    delete(classes);
-    jar = jars.ofBuild(model);
-    console.accept("built in %.1f s".formatted((System.nanoTime() - began) / 1e9));
+    jar = jars.ofBuild(model, packages);
     return List.of();
   }
 
-  /** Returns the stamps of a snapshot, and of the files that it did not cover. */
-  private Map<Path, FileSnapshot.FileStamp> merged(FileSnapshot before) {
-    Map<Path, FileSnapshot.FileStamp> stamps = new HashMap<>(snapshot().stamps());
-    stamps.keySet().removeIf(each -> each.startsWith(tool.folder().resolve("src/main")));
-    stamps.putAll(before.stamps());
-    return stamps;
-  }
-
-  private void deploy(Set<Path> changed) throws IOException, InterruptedException {
-    if (!fileRead) {
-      Map<String, List<Path>> read = new HashMap<>();
-      for (ApplicationConfig each : ConfigReader.read(file, settings).applications()) {
-        read.put(each.name(), each.jars());
-      }
-      applications = read;
-      fileRead = true;
+  private boolean deploy(Path classes) throws IOException, InterruptedException {
+    if (read == null) {
+      read = ConfigReader.read(file, settings);
     }
-    List<Setting> substitutes = new ArrayList<>(settings);
-    for (Map.Entry<String, List<Path>> each : applications.entrySet()) {
-      List<Path> own = jars.substituted(each.getValue(), Objects.requireNonNull(jar));
-      if (own != null) {
-        substitutes.add(jarsOf(each.getKey(), own));
+    List<Setting> all = new ArrayList<>(settings);
+    for (ApplicationConfig each : read.applications()) {
+      List<Path> substituted = jars.substituted(each.jars(), classes);
+      if (!substituted.equals(each.jars())) {
+        all.add(jarsOf(each.name(), substituted));
       }
     }
-    if (substitutes.size() == settings.size()) {
-      console.accept(file + ": no application has a jar with classes of " + tool.folder());
+    if (all.size() == settings.size()) {
+      target.print(file + ": no application has a jar with classes of " + tool.folder());
     }
-    List<Setting> withoutSurge = new ArrayList<>(substitutes);
+    List<Setting> withoutSurge = new ArrayList<>(all);
     deployments.forEach(
         (application, names) ->
             names.forEach(
@@ -287,65 +230,43 @@ public final class DevelopmentLoop {
                     WITHOUT_SURGE.forEach(
                         (key, value) ->
                             withoutSurge.add(
-                                setting(
-                                    application, ".deployments[" + name + "]." + key, value)))));
-    DeployResult result = deploy(withoutSurge);
+                                setting(application, "deployments[" + name + "]." + key, value)))));
+    DeployResult result = target.deploy(withoutSurge, this::hasChanged);
     if (result.problems().stream().anyMatch(each -> each.contains("unknown to"))) {
-      result = deploy(substitutes); // a deployment was renamed or removed
+      result = target.deploy(all, this::hasChanged); // a deployment was renamed or removed
     }
-    result.problems().forEach(console);
-    if (!result.deployments().isEmpty()) {
-      deployments = result.deployments();
-      long saved = seen.newestMs(changed);
-      console.accept(
-          saved == 0 || changed.size() == seen.stamps().size()
-              ? "live"
-              : "live %.2f s after the save".formatted((System.currentTimeMillis() - saved) / 1e3));
-    }
+    result.problems().forEach(target::print);
+    deployments = result.deployments().isEmpty() ? deployments : result.deployments();
+    return !result.deployments().isEmpty();
   }
 
-  private DeployResult deploy(List<Setting> all) throws InterruptedException {
-    return target.deploy(ConfigReader.submission(file, all), this::hasChanged);
-  }
-
-  /** Returns whether a file changed; looks at most once per interval. */
-  private boolean hasChanged() {
-    long now = System.nanoTime();
-    if (now - lookedNanos < POLL_MS * 1_000_000) {
-      return false;
-    }
-    lookedNanos = now;
-    return !snapshot().changedSince(seen).isEmpty();
-  }
-
-  private void deployErrors(List<String> errors) throws IOException, InterruptedException {
-    Path page = jars.ofErrors(errors);
-    ServeConfig read = ConfigReader.readToStart(file, settings);
+  private void deployErrors(Path page) throws InterruptedException {
+    ServeConfig lenient = ConfigReader.readToStart(file, settings); // jars may be missing
     List<Setting> pages = new ArrayList<>(settings);
     Stream.concat(
-            read.applications().stream()
-                .filter(each -> !each.get(ApplicationConfig.IMPORT_PATH).isBuiltIn())
+            lenient.applications().stream()
+                .filter(each -> !each.jars().isEmpty())
                 .map(ApplicationConfig::name),
-            read.origin().refused().stream().map(ConfigOrigin.RefusedEntry::name))
+            lenient.origin().refused().stream().map(ConfigOrigin.RefusedEntry::name))
         .filter(Objects::nonNull)
         .forEach(
             name -> {
               pages.add(jarsOf(name, List.of(page)));
-              pages.add(setting(name, ".import_path", ErrorPage.class.getName()));
-              pages.add(setting(name, ".args", "{}"));
-              pages.add(setting(name, ".deployments", "[]"));
-              pages.add(setting(name, ".berth", "{}"));
+              pages.add(setting(name, "import_path", ErrorPage.class.getName()));
+              pages.add(setting(name, "args", "{}"));
+              pages.add(setting(name, "deployments", "[]"));
+              pages.add(setting(name, "berth", "{}"));
             });
-    deploy(pages).problems().forEach(console);
+    target.deploy(pages, this::hasChanged).problems().forEach(target::print);
   }
 
   private static Setting jarsOf(String application, List<Path> jars) {
     JsonArray paths = new JsonArray(jars.stream().map(Path::toString).toList());
-    return setting(application, ".runtime_env.jars", paths.encode());
+    return setting(application, "runtime_env.jars", paths.encode());
   }
 
   private static Setting setting(String application, String key, String value) {
-    return Setting.yaml(OPTION, "applications[" + application + "]" + key, value);
+    return Setting.yaml("berth dev", "applications[" + application + "]." + key, value);
   }
 
   /** Deletes a directory with its files. */

@@ -6,7 +6,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.nio.file.attribute.FileTime;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Objects;
@@ -15,20 +14,13 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Stamps of files at one point in time. Two snapshots show the files that were written, created or
- * removed between them.
+ * Stamps of files at one point in time: modification time, size and identity. Two snapshots show
+ * the files that were written, created, replaced or removed between them.
  */
-record FileSnapshot(Map<Path, FileStamp> stamps) {
-
-  /**
-   * Attributes of a file that a write or a replacement changes.
-   *
-   * @param key identity of the file in its file system; null where there is none
-   */
-  record FileStamp(FileTime modified, long bytes, @Nullable Object key) {}
+record FileSnapshot(Map<Path, String> stamps) {
+  private static final String TEMPORARY = "[.#].*|.*(~|\\.(swp|tmp|bak))";
 
   /**
    * Reads the stamps of files. Omits missing files, and temporary and hidden files of editors.
@@ -36,10 +28,26 @@ record FileSnapshot(Map<Path, FileStamp> stamps) {
    * @param roots files, and directories whose files all belong to the snapshot
    */
   static FileSnapshot of(Collection<Path> roots) {
-    Map<Path, FileStamp> stamps = new TreeMap<>();
+    Map<Path, String> stamps = new TreeMap<>();
     for (Path root : roots) {
+      SimpleFileVisitor<Path> reader =
+          new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes found) {
+              if (file.equals(root) || !file.getFileName().toString().matches(TEMPORARY)) {
+                String stamp = found.lastModifiedTime() + " " + found.size();
+                stamps.put(file, stamp + " " + found.fileKey());
+              }
+              return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult visitFileFailed(Path file, IOException vanished) {
+              return FileVisitResult.CONTINUE;
+            }
+          };
       try {
-        Files.walkFileTree(root, new StampReader(root, stamps));
+        Files.walkFileTree(root, reader);
       } catch (IOException missing) {
         // A root that appears later is a change then.
       }
@@ -47,54 +55,10 @@ record FileSnapshot(Map<Path, FileStamp> stamps) {
     return new FileSnapshot(stamps);
   }
 
-  private static boolean isTemporary(Path file) {
-    String name = file.getFileName().toString();
-    return name.startsWith(".") || name.startsWith("#") || name.matches(".*(~|\\.(swp|tmp|bak))");
-  }
-
   /** Returns the files that differ from those of an earlier snapshot, removed ones included. */
   Set<Path> changedSince(FileSnapshot before) {
     return Stream.concat(stamps.keySet().stream(), before.stamps.keySet().stream())
         .filter(file -> !Objects.equals(stamps.get(file), before.stamps.get(file)))
         .collect(Collectors.toCollection(TreeSet::new));
-  }
-
-  /** Returns the latest modification time of existing files in ms since 1970; 0 without any. */
-  long newestMs(Set<Path> files) {
-    return files.stream()
-        .map(stamps::get)
-        .filter(Objects::nonNull)
-        .mapToLong(stamp -> stamp.modified.toMillis())
-        .max()
-        .orElse(0);
-  }
-
-  /** Visitor that records stamps. A file that vanishes during the walk is missing. */
-  private static final class StampReader extends SimpleFileVisitor<Path> {
-    private final Path root;
-    private final Map<Path, FileStamp> stamps;
-
-    StampReader(Path root, Map<Path, FileStamp> stamps) {
-      this.root = root;
-      this.stamps = stamps;
-    }
-
-    @Override
-    public FileVisitResult visitFile(Path file, BasicFileAttributes found) {
-      if (file.equals(root) || !isTemporary(file)) {
-        stamps.put(file, new FileStamp(found.lastModifiedTime(), found.size(), found.fileKey()));
-      }
-      return FileVisitResult.CONTINUE;
-    }
-
-    @Override
-    public FileVisitResult visitFileFailed(Path file, IOException vanished) {
-      return FileVisitResult.CONTINUE;
-    }
-
-    @Override
-    public FileVisitResult postVisitDirectory(Path directory, @Nullable IOException vanished) {
-      return FileVisitResult.CONTINUE;
-    }
   }
 }

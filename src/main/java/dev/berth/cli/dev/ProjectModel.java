@@ -1,5 +1,8 @@
 package dev.berth.cli.dev;
 
+import static java.util.stream.Collectors.joining;
+
+import java.io.File;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -9,7 +12,6 @@ import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -122,31 +124,21 @@ record ProjectModel(Map<String, String> values) {
    */
   List<String> options(Path classes) {
     List<Path> outputs = outputs();
-    String path =
-        paths("compilePath").stream()
-            .filter(each -> !outputs.contains(each))
-            .map(Path::toString)
-            .reduce((left, right) -> left + java.io.File.pathSeparator + right)
-            .orElse("");
+    List<Path> jars = new ArrayList<>(paths("compilePath"));
+    jars.removeAll(outputs);
+    String path = jars.stream().map(Path::toString).collect(joining(File.pathSeparator));
     List<String> options = new ArrayList<>(List.of("-g", "-d", classes.toString(), "-cp", path));
     options.addAll(List.of("-encoding", encoding()));
-    Stream<String> versions =
-        value("release") != null ? Stream.of("release") : Stream.of("source", "target");
-    versions.forEach(
-        each -> {
-          String version = value(each);
-          options.addAll(version == null ? List.of() : List.of("--" + each, version));
-        });
-    if ("true".equals(value("parameters"))) {
-      options.add("-parameters");
+    for (String each : List.of("release", "source", "target")) {
+      String version = value(each);
+      if (version != null && (each.equals("release") || value("release") == null)) {
+        options.addAll(List.of("--" + each, version));
+      }
     }
-    if ("true".equals(value("enablePreview"))) {
-      options.add("--enable-preview");
-    }
+    options.addAll("true".equals(value("parameters")) ? List.of("-parameters") : List.of());
+    options.addAll("true".equals(value("enablePreview")) ? List.of("--enable-preview") : List.of());
     String processors = value("proc");
-    if (processors != null) {
-      options.add("-proc:" + processors);
-    }
+    options.addAll(processors == null ? List.of() : List.of("-proc:" + processors));
     options.addAll(list("compilerArgs", ", "));
     return options;
   }

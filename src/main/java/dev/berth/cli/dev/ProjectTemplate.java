@@ -1,16 +1,15 @@
 package dev.berth.cli.dev;
 
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -18,8 +17,8 @@ import javax.lang.model.SourceVersion;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Project that {@code berth new} writes. The texts are resources, in which the project's words
- * replace the names between at signs.
+ * Project that {@code berth new} writes. Its texts are resources with placeholders, as {@code
+ * @name@}.
  *
  * @param name name of the project and its folder
  * @param variant {@code java}, {@code kotlin} or {@code gradle}
@@ -49,28 +48,17 @@ public record ProjectTemplate(String name, String variant, String version) {
   private Map<String, String> files() {
     boolean kotlin = variant.equals("kotlin");
     String language = kotlin ? "kotlin" : "java";
-    String extension = kotlin ? ".kt" : ".java";
+    String end = kotlin ? ".kt" : ".java";
     String source = "/" + language + "/" + packageOf(name) + "/" + classOf(name);
-    Map<String, String> files =
-        new TreeMap<>(
-            Map.of(
-                ".gitignore",
-                "gitignore",
-                "README.md",
-                "README.md",
-                "berth.yaml",
-                "berth.yaml",
-                "src/main" + source + extension,
-                "App" + extension + ".txt",
-                "src/test" + source + "Test" + extension,
-                "AppTest" + extension + ".txt"));
+    Map<String, String> files = new TreeMap<>();
+    files.put(".gitignore", "gitignore");
+    files.put("README.md", "README.md");
+    files.put("berth.yaml", "berth.yaml");
+    files.put("src/main" + source + end, "App" + end + ".txt");
+    files.put("src/test" + source + "Test" + end, "AppTest" + end + ".txt");
     if (variant.equals("gradle")) {
-      files.putAll(
-          Map.of(
-              "build.gradle.kts",
-              "build.gradle.kts",
-              "settings.gradle.kts",
-              "settings.gradle.kts"));
+      files.put("build.gradle.kts", "build.gradle.kts");
+      files.put("settings.gradle.kts", "settings.gradle.kts");
     } else {
       files.put("pom.xml", kotlin ? "kotlin-pom.xml" : "pom.xml");
     }
@@ -87,8 +75,7 @@ public record ProjectTemplate(String name, String variant, String version) {
     if (Files.exists(folder)) {
       try (Stream<Path> inside = Files.list(folder)) {
         if (inside.findAny().isPresent()) {
-          throw new FileAlreadyExistsException(
-              folder + ": not empty (expected: a new or empty folder)");
+          throw new IOException(folder + ": not empty (expected: a new or empty folder)");
         }
       }
     }
@@ -104,11 +91,8 @@ public record ProjectTemplate(String name, String variant, String version) {
 
   private String text(String resource) throws IOException {
     try (InputStream in = ProjectTemplate.class.getResourceAsStream("template/" + resource)) {
-      if (in == null) {
-        throw new FileNotFoundException(resource);
-      }
       boolean gradle = variant.equals("gradle");
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8)
+      return new String(Objects.requireNonNull(in, resource).readAllBytes(), StandardCharsets.UTF_8)
           .replace("@name@", name)
           .replace("@package@", packageOf(name))
           .replace("@class@", classOf(name))

@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -47,9 +46,7 @@ class FileSnapshotTest {
     FileSnapshot before = snapshot();
     Files.writeString(file, "2");
     Files.setLastModifiedTime(file, FileTime.fromMillis(1_000));
-    FileSnapshot after = snapshot();
-    assertThat(after.changedSince(before)).containsExactly(file);
-    assertThat(after.newestMs(Set.of(file, folder.resolve("missing")))).isEqualTo(1_000);
+    assertThat(snapshot().changedSince(before)).containsExactly(file);
   }
 
   @Test

@@ -1,4 +1,4 @@
-package dev.berth.cli;
+package dev.berth.cli.process;
 
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -21,7 +21,8 @@ import org.slf4j.LoggerFactory;
  * @param port port for clients
  * @param adminPort port of the admin server
  */
-record NodeHandle(Supplier<Future<Void>> close, Future<String> stopAsked, int port, int adminPort) {
+public record NodeHandle(
+    Supplier<Future<Void>> close, Future<String> stopAsked, int port, int adminPort) {
   private static final Logger LOG = LoggerFactory.getLogger("berth");
 
   /**
@@ -30,7 +31,8 @@ record NodeHandle(Supplier<Future<Void>> close, Future<String> stopAsked, int po
    *
    * @return whether the drain finished in time
    */
-  boolean drainAfter(CompletionStage<String> signal, Duration atMost) throws InterruptedException {
+  public boolean drainAfter(CompletionStage<String> signal, Duration atMost)
+      throws InterruptedException {
     String first =
         signal
             .applyToEither(stopAsked.toCompletionStage(), Function.identity())
