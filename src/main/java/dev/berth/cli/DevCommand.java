@@ -229,7 +229,10 @@ final class DevCommand extends CliCommand {
       }
       Map<String, List<String>> deployments = new HashMap<>();
       for (ServeStatus.ReportedApplication each : status.applications()) {
-        var names = each.deployments().stream().map(ServeStatus.ReportedDeployment::name);
+        var names =
+            each.deployments().stream()
+                .filter(of -> of.revisions().equals("" + each.revision())) // no former ones
+                .map(ServeStatus.ReportedDeployment::name);
         deployments.put(each.name(), names.toList());
       }
       return new DevelopmentLoop.DeployResult(List.of(), deployments);

@@ -20,7 +20,7 @@ import picocli.CommandLine.Parameters;
     exitCodeList = {
       "0:written",
       "1:the folder is not empty, or not writable; nothing was changed",
-      "2:wrong usage, or a name that is no Java package"
+      "2:wrong usage, or a name of other characters"
     },
     footer = {"  berth new shop", "  berth new my-shop --kotlin", "  berth new shop2 --gradle"})
 final class NewCommand extends CliCommand {
@@ -42,9 +42,9 @@ final class NewCommand extends CliCommand {
 
   @Override
   void run(PrintWriter out) {
-    String refused = ProjectTemplate.refusal(name);
-    if (refused != null) {
-      throw wrong("NAME: " + name + " (expected: " + refused + ")");
+    if (!name.matches("[a-z]([a-z0-9]|-(?=[a-z0-9])){0,49}")) {
+      String expected = "at most 50 lower-case letters, digits and hyphens, from a letter";
+      throw wrong("NAME: " + name + " (expected: " + expected + ")");
     }
     String version = BerthCommand.class.getPackage().getImplementationVersion();
     ProjectTemplate template =

@@ -420,6 +420,24 @@ class CommandLineTest {
   }
 
   @Test
+  void newRefusesOtherNamesAndTwoVariants() {
+    for (String name : List.of("", "Shop", "1shop", "-", "shop-", "a--b", "a/b", "..", "a b")) {
+      assertThat(execute("new", "--", name)).as(name).isEqualTo(2);
+    }
+    assertThat(execute("new", "shop", "--kotlin", "--gradle")).isEqualTo(2);
+  }
+
+  @Test
+  void devRefusesFilesWithoutAProjectAndFilesWithProblems() throws IOException {
+    assertThat(execute("dev", file("no-project.yaml", "applications: []\n"))).isEqualTo(2);
+    assertThat(err.toString()).contains("no project (expected: pom.xml or build.gradle ");
+    file("pom.xml", "");
+    assertThat(execute("dev", file("broken.yaml", "applications: [\n"))).isEqualTo(2);
+    assertThat(execute("dev", file("missing.yaml", "") + ".no")).isEqualTo(2);
+    assertThat(started.get()).isNull();
+  }
+
+  @Test
   void versionNamesBerthAndJava() {
     assertThat(execute("--version")).isZero();
     assertThat(out.toString()).startsWith("berth ").endsWith(" (Java " + Runtime.version() + ")\n");

@@ -51,7 +51,7 @@ class DevelopmentIT {
 
   private static final String SHOP =
       """
-      package shop;
+      package app;
 
       import dev.berth.api.Application;
       import dev.berth.api.Deployment;
@@ -68,7 +68,7 @@ class DevelopmentIT {
         private static String text() {
           String found;
           try {
-            found = Class.forName("shop.Extra").getSimpleName();
+            found = Class.forName("app.Extra").getSimpleName();
           } catch (ClassNotFoundException missing) {
             found = "no class";
           }
@@ -99,7 +99,7 @@ class DevelopmentIT {
     assertThat(new String(made.getInputStream().readAllBytes())).contains("shop/pom.xml", "Next: ");
     assertThat(made.waitFor()).isZero();
     project = folder.resolve("shop");
-    source = project.resolve("src/main/java/shop/Shop.java");
+    source = project.resolve("src/main/java/app/Shop.java");
     Files.writeString(source, SHOP);
     Files.writeString(
         project.resolve("berth.yaml"),
@@ -107,7 +107,7 @@ class DevelopmentIT {
         applications:
           - name: shop
             route_prefix: /
-            import_path: shop.Shop:build
+            import_path: app.Shop:build
             runtime_env: {jars: [target/shop.jar]}
         """);
     String jars =
@@ -140,10 +140,9 @@ class DevelopmentIT {
     return found.group(1);
   }
 
-  private static HttpResponse<String> get(Server server, String url, String accepted) {
+  private static HttpResponse<String> get(Server server, String url) {
     try {
-      HttpRequest request =
-          HttpRequest.newBuilder(URI.create(url)).header("accept", accepted).build();
+      HttpRequest request = HttpRequest.newBuilder(URI.create(url)).build();
       return server.http.send(request, HttpResponse.BodyHandlers.ofString());
     } catch (IOException | InterruptedException failed) {
       throw new AssertionError(failed);
@@ -151,7 +150,7 @@ class DevelopmentIT {
   }
 
   private static void awaitText(Server server, String url, String text) {
-    server.await(text, () -> get(server, url, "*/*").body().contains(text));
+    server.await(text, () -> get(server, url).body().contains(text));
   }
 
   private void write(String from, String to) throws IOException {
@@ -166,7 +165,7 @@ class DevelopmentIT {
   @Test
   void changesAreLiveAndErrorsAreShown() throws Exception {
     Path extra =
-        Files.writeString(source.resolveSibling("Extra.java"), "package shop; class Extra {}");
+        Files.writeString(source.resolveSibling("Extra.java"), "package app; class Extra {}");
     try (Server server = develop()) {
       String url = url(server);
       awaitText(server, url, "first Extra");
@@ -178,12 +177,11 @@ class DevelopmentIT {
       assertThat(runs()).as("runs of the build tool").isEqualTo(1);
 
       write("text()", "text(");
-      awaitText(server, url, "src/main/java/shop/Shop.java:12: ");
-      HttpResponse<String> page = get(server, url, "text/html");
+      awaitText(server, url, "src/main/java/app/Shop.java:12: ");
+      HttpResponse<String> page = get(server, url);
       assertThat(page.statusCode()).isEqualTo(503);
-      assertThat(page.headers().firstValue("content-type")).contains("text/html; charset=utf-8");
-      assertThat(page.body()).contains("<h1>Build failed</h1>", "Shop.java:12: ");
-      assertThat(server.prints(line -> line.startsWith("berth: src/main/java/shop/Shop.java:12: ")))
+      assertThat(page.headers().firstValue("content-type")).contains("text/plain; charset=utf-8");
+      assertThat(server.prints(line -> line.startsWith("berth: src/main/java/app/Shop.java:12: ")))
           .isTrue();
       write("first", "third");
       awaitText(server, url, "third no class");

@@ -163,8 +163,7 @@ public final class DevelopmentLoop {
       read = each.equals(file) ? null : read;
     }
     if (jar == null) {
-      boolean inProcess = built && !byBuildTool && model.isJavaAlone(seen.stamps().keySet());
-      List<String> errors = inProcess ? compile() : build();
+      List<String> errors = built && compilesHere() ? compile() : build();
       if (!errors.isEmpty()) {
         errors.forEach(target::print);
         deployErrors(jars.ofErrors(errors));
@@ -172,6 +171,10 @@ public final class DevelopmentLoop {
       }
     }
     return deploy(Objects.requireNonNull(jar));
+  }
+
+  private boolean compilesHere() {
+    return !byBuildTool && model.isJavaAlone(seen.stamps().keySet());
   }
 
   private List<String> compile() throws IOException {
@@ -205,7 +208,7 @@ public final class DevelopmentLoop {
       compiler.close(); // the class path may have changed
     }
     jar = jars.ofBuild(model, packages);
-    return List.of();
+    return compilesHere() ? compile() : List.of(); // a build may leave classes of removed sources
   }
 
   private boolean deploy(Path classes) throws IOException, InterruptedException {

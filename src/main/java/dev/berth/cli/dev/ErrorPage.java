@@ -25,21 +25,11 @@ public final class ErrorPage {
     try (InputStream in = ErrorPage.class.getClassLoader().getResourceAsStream(ERRORS)) {
       errors = in == null ? "" : new String(in.readAllBytes(), StandardCharsets.UTF_8);
     }
-    String html =
-        "<!doctype html><meta charset=utf-8><title>Build failed</title><h1>Build failed</h1><pre>"
-            + errors.replace("&", "&amp;").replace("<", "&lt;")
-            + "</pre>";
+    Buffer page = Buffer.buffer(errors);
     return Application.of(
         Deployment.async(
             "build-errors",
-            (request, context) -> {
-              String accepted = request.headers().get("accept");
-              boolean browser = accepted != null && accepted.contains("text/html");
-              return Future.succeededFuture(
-                  Response.of(
-                      503,
-                      browser ? "text/html; charset=utf-8" : "text/plain; charset=utf-8",
-                      Buffer.buffer(browser ? html : errors)));
-            }));
+            (request, context) ->
+                Future.succeededFuture(Response.of(503, "text/plain; charset=utf-8", page))));
   }
 }

@@ -1,5 +1,7 @@
 package dev.berth.cli.dev;
 
+import static java.nio.file.FileVisitOption.FOLLOW_LINKS;
+
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
@@ -47,7 +49,7 @@ record FileSnapshot(Map<Path, String> stamps) {
             }
           };
       try {
-        Files.walkFileTree(root, reader);
+        Files.walkFileTree(root, Set.of(FOLLOW_LINKS), Integer.MAX_VALUE, reader);
       } catch (IOException missing) {
         // A root that appears later is a change then.
       }

@@ -32,11 +32,11 @@ class ProjectTemplateTest {
             "README.md",
             "berth.yaml",
             "pom.xml",
-            "src/main/java/myshop/MyShop.java",
-            "src/test/java/myshop/MyShopTest.java");
-    assertThat(write("kotlin")).contains("pom.xml", "src/main/kotlin/myshop/MyShop.kt");
+            "src/main/java/app/Shop.java",
+            "src/test/java/app/ShopTest.java");
+    assertThat(write("kotlin")).contains("pom.xml", "src/main/kotlin/app/Shop.kt");
     assertThat(write("gradle"))
-        .contains("build.gradle.kts", "settings.gradle.kts", "src/main/java/myshop/MyShop.java");
+        .contains("build.gradle.kts", "settings.gradle.kts", "src/main/java/app/Shop.java");
   }
 
   @ParameterizedTest
@@ -64,8 +64,8 @@ class ProjectTemplateTest {
     try (SourceCompiler compiler = new SourceCompiler(project)) {
       List<Path> sources =
           List.of(
-              project.resolve("src/main/java/myshop/MyShop.java"),
-              project.resolve("src/test/java/myshop/MyShopTest.java"));
+              project.resolve("src/main/java/app/Shop.java"),
+              project.resolve("src/test/java/app/ShopTest.java"));
       assertThat(compiler.compile(new ProjectModel(values), sources, classes)).isEmpty();
     }
   }
@@ -79,14 +79,5 @@ class ProjectTemplateTest {
         .isInstanceOf(IOException.class)
         .hasMessageContaining("not empty");
     assertThat(readme).hasContent("mine");
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {"", "Shop", "1shop", "-shop", "shop-", "a--b", "a/b", "..", "class", "a b"})
-  void namesThatAreNoPackageAreRefused(String name) {
-    assertThat(ProjectTemplate.refusal(name)).isNotNull();
-    assertThat(ProjectTemplate.refusal("shop")).isNull();
-    assertThat(ProjectTemplate.refusal("my-shop2")).isNull();
   }
 }
