@@ -188,7 +188,7 @@ final class DevCommand extends CliCommand {
           server.send("PUT", "/api/v1/applications", new JsonObject(payload.document()).encode());
       JsonObject accepted = reply.with("applications", JsonArray.class);
       if (accepted == null) {
-        return failed(server, AdminHttpClient.problems(reply.body()));
+        return refusal(server, AdminHttpClient.problems(reply.body()));
       }
       Map<String, Long> revisions = new HashMap<>();
       for (JsonObject each : ServeStatus.list(accepted, "applications")) {
@@ -203,7 +203,7 @@ final class DevCommand extends CliCommand {
           if (verdict.reached()) {
             return running(payload.config(), status);
           } else if (verdict.failed()) {
-            return failed(server, verdict.causes());
+            return refusal(server, verdict.causes());
           }
         }
         pause(POLL_MS);
@@ -211,7 +211,7 @@ final class DevCommand extends CliCommand {
       return new DevelopmentLoop.DeployResult(List.of(), Map.of());
     }
 
-    private DevelopmentLoop.DeployResult failed(AdminHttpClient server, List<String> problems) {
+    private DevelopmentLoop.DeployResult refusal(AdminHttpClient server, List<String> problems) {
       List<String> located = problems.stream().map(server::located).toList();
       return new DevelopmentLoop.DeployResult(located, Map.of());
     }
