@@ -10,7 +10,7 @@
 # Maven Central. The variant gradle needs Gradle 7 or later, and is named unchecked without it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-work=$(mktemp -d "${TMPDIR:-/tmp}/berth new.XXXXXX")
+work=$(mktemp -d "${TMPDIR:-/tmp}/berth-new.XXXXXX")
 server=
 ended() { # status, last command
   [ "$1" = 0 ] || { echo "new: ended with status $1 at: $2" >&2; tail -30 "$work/log" >&2 || :; }
