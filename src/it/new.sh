@@ -124,7 +124,7 @@ for variant in "${@:-java kotlin gradle}"; do for variant in $variant; do
   start run "$project/berth.yaml" --ephemeral
   await bread
   stop
-  source=$(ls "$project"/src/main/*/shop*/Shop*)
+  source=$(ls "$project"/src/main/*/app/Shop.*)
   [ "$variant" = kotlin ] || more "$(dirname "$source")"
   start dev "$project/berth.yaml"
   await bread
