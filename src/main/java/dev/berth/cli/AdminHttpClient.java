@@ -99,6 +99,14 @@ final class AdminHttpClient {
       })
   private @Nullable Path tokenFile;
 
+  /** Returns a client of an instance on this machine, for a command without the options. */
+  static AdminHttpClient local(CommandSpec command, int port) {
+    AdminHttpClient client = new AdminHttpClient();
+    client.spec = command;
+    client.address = "http://" + AdminOptions.DEFAULT_HOST + ":" + port;
+    return client;
+  }
+
   /**
    * Sends a GET request.
    *

@@ -38,6 +38,41 @@ final class ConfigSource {
     }
   }
 
+  /** Addresses of an instance, which override the file and {@code --set}. */
+  static final class ListenOptions {
+    /** Settings of the given options. */
+    final List<Setting> settings = new ArrayList<>();
+
+    @Option(names = "--host", paramLabel = "HOST", description = "Address of the HTTP server.")
+    private void host(String host) {
+      settings.add(Setting.text("--host", "http_options.host", host));
+    }
+
+    @Option(
+        names = "--port",
+        paramLabel = "PORT",
+        description = "Port of the HTTP server; 0 selects a free one.")
+    private void port(Integer port) {
+      settings.add(Setting.yaml("--port", "http_options.port", String.valueOf(port)));
+    }
+
+    @Option(
+        names = "--admin-host",
+        paramLabel = "HOST",
+        description = "Address of the admin server.")
+    private void adminHost(String adminHost) {
+      settings.add(Setting.text("--admin-host", "berth.admin.host", adminHost));
+    }
+
+    @Option(
+        names = "--admin-port",
+        paramLabel = "PORT",
+        description = "Port of the admin server; 0 selects a free one.")
+    private void adminPort(Integer adminPort) {
+      settings.add(Setting.yaml("--admin-port", "berth.admin.port", String.valueOf(adminPort)));
+    }
+  }
+
   @Parameters(paramLabel = "CONFIG", description = "YAML or JSON file.")
   Path file;
 

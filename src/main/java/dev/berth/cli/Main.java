@@ -2,6 +2,8 @@ package dev.berth.cli;
 
 import dev.berth.cli.log.JulHandler;
 import dev.berth.cli.log.LogTap;
+import dev.berth.cli.process.NodeHandle;
+import dev.berth.cli.process.StopSignals;
 import dev.berth.config.ServeConfig;
 import dev.berth.node.BerthNode;
 import io.vertx.core.Future;
@@ -31,7 +33,7 @@ public final class Main {
 
   private static Future<NodeHandle> start(ServeConfig config, CompletionStage<String> stop) {
     return BerthNode.start(config, LogTap.ofProcess(), stop)
-        .map(node -> new NodeHandle(node::close, node.stopAsked()));
+        .map(node -> new NodeHandle(node::close, node.stopAsked(), node.port(), node.adminPort()));
   }
 
   /**
@@ -49,6 +51,8 @@ public final class Main {
     List<Object> all =
         List.of(
             new RunCommand(start),
+            new DevCommand(start),
+            new NewCommand(),
             new ValidateCommand(),
             new DeployCommand(),
             new StatusCommand(),

@@ -1,6 +1,7 @@
 package dev.berth.cli;
 
 import dev.berth.cli.log.ProcessLog;
+import dev.berth.cli.process.NodeHandle;
 import dev.berth.code.StartFailedException;
 import dev.berth.config.ConfigException;
 import dev.berth.config.ConfigReader;
@@ -16,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -69,31 +71,7 @@ final class RunCommand extends CliCommand {
 
   @Mixin private ConfigSource.ConfigOverrides assignments = new ConfigSource.ConfigOverrides();
 
-  @Option(names = "--host", paramLabel = "HOST", description = "Address of the HTTP server.")
-  private void host(String host) {
-    options.add(Setting.text("--host", "http_options.host", host));
-  }
-
-  @Option(
-      names = "--port",
-      paramLabel = "PORT",
-      description = "Port of the HTTP server; 0 selects a free one.")
-  private void port(Integer port) {
-    options.add(Setting.yaml("--port", "http_options.port", String.valueOf(port)));
-  }
-
-  @Option(names = "--admin-host", paramLabel = "HOST", description = "Address of the admin server.")
-  private void adminHost(String adminHost) {
-    options.add(Setting.text("--admin-host", "berth.admin.host", adminHost));
-  }
-
-  @Option(
-      names = "--admin-port",
-      paramLabel = "PORT",
-      description = "Port of the admin server; 0 selects a free one.")
-  private void adminPort(Integer adminPort) {
-    options.add(Setting.yaml("--admin-port", "berth.admin.port", String.valueOf(adminPort)));
-  }
+  @Mixin private ConfigSource.ListenOptions addresses = new ConfigSource.ListenOptions();
 
   @Option(
       names = "--state-dir",
@@ -145,30 +123,10 @@ final class RunCommand extends CliCommand {
   @Override
   void run(PrintWriter out) throws InterruptedException {
     List<Setting> settings = Environment.settings(around().variables());
+    options.addAll(addresses.settings);
     settings.addAll(assignments.with(options));
     ServeConfig effective = read(settings);
-    Runnable printAgain = ProcessLog.apply(effective);
-    effective.warnings().forEach(spec.commandLine().getErr()::println);
-    boolean drained;
-    try {
-      CompletionStage<String> stop = around().stopSignal().get();
-      drained =
-          start
-              .apply(effective, stop)
-              .toCompletionStage()
-              .toCompletableFuture()
-              .get()
-              .drainAfter(stop, effective.get(InstanceOptions.SHUTDOWN_TIMEOUT_S));
-    } catch (ExecutionException failed) {
-      throw startFailed(failed.getCause());
-    } catch (RuntimeException failed) {
-      throw startFailed(failed); // thrown before the future existed
-    } finally {
-      printAgain.run();
-    }
-    if (!drained) {
-      throw new CommandExitException(ExitCode.SOFTWARE);
-    }
+    serve(this, start, effective, (node, stop) -> {});
   }
 
   private ServeConfig read(List<Setting> settings) {
@@ -177,11 +135,46 @@ final class RunCommand extends CliCommand {
         : ConfigReader.read("no file", Path.of("").toAbsolutePath(), "{}", settings);
   }
 
-  private RuntimeException startFailed(Throwable cause) {
-    if (cause instanceof ConfigException refused) {
-      return refused; // problems that only the application's code reveals
+  /**
+   * Starts a node, and returns after its drain.
+   *
+   * @param start starts a node, unless the signal comes first
+   * @param started called once the node serves, with the stop signal
+   * @throws CliCommand.CommandExitException when the node did not start, or not drain in time
+   * @throws ConfigException with problems that only the application's code reveals
+   */
+  static void serve(
+      CliCommand command,
+      BiFunction<ServeConfig, CompletionStage<String>, Future<NodeHandle>> start,
+      ServeConfig effective,
+      BiConsumer<NodeHandle, CompletionStage<String>> started)
+      throws InterruptedException {
+    PrintWriter err = command.spec.commandLine().getErr();
+    Runnable printAgain = ProcessLog.apply(effective);
+    effective.warnings().forEach(err::println);
+    boolean drained;
+    try {
+      CompletionStage<String> stop = command.around().stopSignal().get();
+      NodeHandle node =
+          start.apply(effective, stop).toCompletionStage().toCompletableFuture().get();
+      started.accept(node, stop);
+      drained = node.drainAfter(stop, effective.get(InstanceOptions.SHUTDOWN_TIMEOUT_S));
+    } catch (ExecutionException failed) {
+      throw startFailed(failed.getCause(), err);
+    } catch (RuntimeException failed) {
+      throw startFailed(failed, err); // thrown before the future existed
+    } finally {
+      printAgain.run();
     }
-    PrintWriter err = spec.commandLine().getErr();
+    if (!drained) {
+      throw new CliCommand.CommandExitException(ExitCode.SOFTWARE);
+    }
+  }
+
+  private static RuntimeException startFailed(Throwable cause, PrintWriter err) {
+    if (cause instanceof ConfigException refused) {
+      return refused;
+    }
     err.println("berth: cannot start: " + messages(cause));
     boolean expected =
         cause instanceof IOException
@@ -190,7 +183,7 @@ final class RunCommand extends CliCommand {
     if (!expected) {
       cause.printStackTrace(err); // a bug in Berth or in the application
     }
-    return new CommandExitException(ExitCode.SOFTWARE);
+    return new CliCommand.CommandExitException(ExitCode.SOFTWARE);
   }
 
   private static String messages(Throwable cause) {

@@ -61,7 +61,7 @@ final class Architecture {
           node: api net stream protocol view config metrics ingress routing replica controller code \
             desired cluster admin upstream dialect
           testkit: api stream protocol view config metrics routing replica controller code cluster node
-          cli: node code config dialect net protocol view
+          cli: api node code config dialect net protocol view
           """);
 
   private static SortedMap<String, Set<String>> table(String rows) {

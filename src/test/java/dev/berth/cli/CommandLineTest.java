@@ -2,6 +2,7 @@ package dev.berth.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.cli.process.NodeHandle;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.ConfigException;
 import dev.berth.config.HttpOptions;
@@ -342,7 +343,7 @@ class CommandLineTest {
     assertThat(execute()).isEqualTo(2);
     assertThat(err.toString())
         .startsWith(
-            "Missing command: one of run, validate, deploy, status, config, scale, autoscaling, history, traffic, rollback,"
+            "Missing command: one of run, dev, new, validate, deploy, status, config, scale, autoscaling, history, traffic, rollback,"
                 + " logs, ledger, upstream, key, explain, shutdown, drain, cluster, schema, completion");
     assertThat(execute("serve")).isEqualTo(2);
     assertThat(execute("validate")).isEqualTo(2);
@@ -453,6 +454,24 @@ class CommandLineTest {
   }
 
   @Test
+  void newRefusesOtherNamesAndTwoVariants() {
+    for (String name : List.of("", "Shop", "1shop", "-", "shop-", "a--b", "a/b", "..", "a b")) {
+      assertThat(execute("new", "--", name)).as(name).isEqualTo(2);
+    }
+    assertThat(execute("new", "shop", "--kotlin", "--gradle")).isEqualTo(2);
+  }
+
+  @Test
+  void devRefusesFilesWithoutAProjectAndFilesWithProblems() throws IOException {
+    assertThat(execute("dev", file("no-project.yaml", "applications: []\n"))).isEqualTo(2);
+    assertThat(err.toString()).contains("no project (expected: pom.xml or build.gradle ");
+    file("pom.xml", "");
+    assertThat(execute("dev", file("broken.yaml", "applications: [\n"))).isEqualTo(2);
+    assertThat(execute("dev", file("missing.yaml", "") + ".no")).isEqualTo(2);
+    assertThat(started.get()).isNull();
+  }
+
+  @Test
   void versionNamesBerthAndJava() {
     assertThat(execute("--version")).isZero();
     assertThat(out.toString()).startsWith("berth ").endsWith(" (Java " + Runtime.version() + ")\n");
@@ -476,7 +495,7 @@ class CommandLineTest {
   }
 
   private static NodeHandle closing(Supplier<Future<Void>> close) {
-    return new NodeHandle(close, Promise.<String>promise().future());
+    return new NodeHandle(close, Promise.<String>promise().future(), 8000, 8265);
   }
 
   private int execute(

@@ -96,7 +96,12 @@ final class Server implements AutoCloseable {
     List<String> command = new ArrayList<>(java);
     command.addAll(List.of("-Xmx512m", "-jar", jar.toString(), "run", config.toString()));
     command.addAll(own.isEmpty() ? List.of("--host=127.0.0.1", "--port=0", "--admin-port=0") : own);
-    return new Server(new ProcessBuilder(command).redirectErrorStream(true).start());
+    return launch(new ProcessBuilder(command));
+  }
+
+  /** Starts a process of another command, and does not wait. */
+  static Server launch(ProcessBuilder command) throws IOException {
+    return new Server(command.redirectErrorStream(true).start());
   }
 
   private static boolean isOfTheJvm(String option) {

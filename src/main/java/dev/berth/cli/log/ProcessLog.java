@@ -40,6 +40,14 @@ public final class ProcessLog {
     return () -> {};
   }
 
+  /** Omits lines of Berth below WARN from now on, unless the file requests DEBUG or TRACE. */
+  public static void hideProgress(ServeConfig config) {
+    boolean wanted = !level(config.get(ServeConfig.LOGGING_CONFIG)).isGreaterOrEqual(Level.INFO);
+    if (!wanted && LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
+      context.getLogger("dev.berth").setLevel(Level.WARN);
+    }
+  }
+
   private static void threadEnded(Thread thread, Throwable thrown) {
     Throwable told = UserFailure.legible(thrown);
     LoggingEventBuilder line = LoggerFactory.getLogger("uncaught").atError().setCause(told);

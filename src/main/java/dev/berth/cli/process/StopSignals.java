@@ -1,4 +1,4 @@
-package dev.berth.cli;
+package dev.berth.cli.process;
 
 import java.lang.reflect.Proxy;
 import java.util.concurrent.CompletableFuture;
@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * <p><b>Failure.</b> If the JVM reserves the signals ({@code -Xrs}), they end the process without a
  * drain, and the start logs a warning.
  */
-final class StopSignals {
+public final class StopSignals {
 
   private static final Logger LOG = LoggerFactory.getLogger(StopSignals.class);
 
@@ -33,7 +33,7 @@ final class StopSignals {
   }
 
   /** Installs the handler of both signals until the process ends. */
-  static CompletionStage<String> install() {
+  public static CompletionStage<String> install() {
     StopSignals signals = new StopSignals(Runtime.getRuntime()::halt);
     signals.listen("TERM", 15);
     signals.listen("INT", 2);

@@ -1,4 +1,4 @@
-package dev.berth.cli;
+package dev.berth.cli.process;
 
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -12,14 +12,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Started node, as {@code berth run} needs it. Its logger is separate from the command's: help and
- * wrong usage do not wait for the start of the logging.
+ * Started node, as {@code berth run} and {@code berth dev} need it. Its logger is separate from the
+ * command's: help and wrong usage do not wait for the start of the logging.
  *
  * @param close drains and stops the node; completes when all parts have stopped
  * @param stopAsked completes when a request from inside the node stops it, with the name of the
  *     request
+ * @param port port for clients
+ * @param adminPort port of the admin server
  */
-record NodeHandle(Supplier<Future<Void>> close, Future<String> stopAsked) {
+public record NodeHandle(
+    Supplier<Future<Void>> close, Future<String> stopAsked, int port, int adminPort) {
   private static final Logger LOG = LoggerFactory.getLogger("berth");
 
   /**
@@ -28,7 +31,8 @@ record NodeHandle(Supplier<Future<Void>> close, Future<String> stopAsked) {
    *
    * @return whether the drain finished in time
    */
-  boolean drainAfter(CompletionStage<String> signal, Duration atMost) throws InterruptedException {
+  public boolean drainAfter(CompletionStage<String> signal, Duration atMost)
+      throws InterruptedException {
     String first =
         signal
             .applyToEither(stopAsked.toCompletionStage(), Function.identity())
