@@ -3,17 +3,21 @@ package dev.berth.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.Backpressure;
+import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.access.AccessLog;
 import io.netty.buffer.ByteBufUtil;
+import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
+import io.netty.pkitesting.X509Bundle;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -21,8 +25,10 @@ import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -152,6 +158,38 @@ class TrustedProxyIT {
           .endsWith(origin);
     }
     assertOrigin("192.0.2.1", "http", "own");
+  }
+
+  @Test
+  void prefacePrecedesTlsAndHttp2(@TempDir Path folder) throws Exception {
+    X509Bundle server = Certificates.server(Certificates.authority(), "server");
+    start(
+        PREFACED
+            .with(
+                HttpOptions.SSL_CERTFILE,
+                Certificates.write(folder.resolve("pem"), server.getCertificatePathPEM()))
+            .with(
+                HttpOptions.SSL_KEYFILE,
+                Certificates.write(folder.resolve("key"), server.getPrivateKeyPEM())));
+    SSLContext trusting = SSLContext.getInstance("TLS");
+    trusting.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), null);
+    try (Socket socket = new Socket("127.0.0.1", rig.port())) {
+      socket.getOutputStream().write(V2);
+      try (Socket tls =
+          trusting.getSocketFactory().createSocket(socket, "127.0.0.1", rig.port(), true)) {
+        tls.getOutputStream().write((GET + "\r\n").getBytes(StandardCharsets.US_ASCII));
+        assertThat(new String(tls.getInputStream().readAllBytes(), StandardCharsets.US_ASCII))
+            .endsWith("{x-forwarded-for=192.0.2.1, x-forwarded-host=own, x-forwarded-proto=https}");
+      }
+    }
+    assertOrigin("192.0.2.1", "https", "own");
+    start(PREFACED);
+    try (Socket socket = new Socket("127.0.0.1", rig.port())) {
+      byte[] settings = {0, 0, 0, 4, 0, 0, 0, 0, 0};
+      socket.getOutputStream().write((V1 + "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").getBytes());
+      socket.getOutputStream().write(settings);
+      assertThat(socket.getInputStream().readNBytes(4)[3]).isEqualTo((byte) 4); // its settings
+    }
   }
 
   @Test
