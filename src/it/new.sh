@@ -44,7 +44,7 @@ port=${PORT:-$((20000 + RANDOM % 10000))}
 berth() { java -Xmx512m -jar "$jar" "$@"; }
 
 start() { # command, options
-  berth "$@" --set http_options.port="$port" --set berth.admin.port=$((port + 1)) >"$work/log" 2>&1 &
+  java -Xmx512m -jar "$jar" "$@" --set http_options.port="$port" --set berth.admin.port=$((port + 1)) >"$work/log" 2>&1 &
   server=$!
 }
 
