@@ -4,9 +4,9 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import dev.berth.api.Response;
 import dev.berth.ingress.access.AccessOutcome;
-import dev.berth.metrics.RouteMeters;
 import dev.berth.ingress.edge.BodyCompressor;
 import dev.berth.ingress.edge.EdgeRules;
+import dev.berth.metrics.RouteMeters;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.stream.InboundStream;
 import dev.berth.stream.StreamMemoryBudget;
@@ -114,7 +114,7 @@ final class ClientResponse implements Completable<Void> {
       } else {
         exchange
             .loop
-            .scan(() -> by.whole(body))
+            .scan(exchange.route.to().application(), () -> by.whole(body))
             .onSuccess(compressed -> sendCompressed(status, compressed))
             .onFailure(
                 why -> exchange.onFailure(new BerthException.HandlerFailed("not compressed", why)));
