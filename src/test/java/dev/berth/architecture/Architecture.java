@@ -44,6 +44,7 @@ final class Architecture {
           net:
           stream: api
           protocol: api stream
+          web: api protocol
           view: api protocol
           config: api net
           dialect: api net protocol config
@@ -108,7 +109,8 @@ final class Architecture {
       Set.of(
           BASE + "api.ReplicaContext",
           BASE + "protocol.port.LoopExecutor",
-          BASE + "replica.ReplicaStart");
+          BASE + "replica.ReplicaStart",
+          BASE + "testkit.TestVertx");
 
   private static final Pattern VAGUE_NAME =
       Pattern.compile(".*(Manager|Utils?|Impl|Helpers?|Service|Common)");
@@ -214,7 +216,8 @@ final class Architecture {
             "dev.berth.ingress..",
             "dev.berth.cli..",
             "dev.berth.cluster..",
-            "dev.berth.upstream.client..")
+            "dev.berth.upstream.client..",
+            "dev.berth.web..")
         .should()
         .dependOnClassesThat(
             namedAnyOf("io.vertx.core.Vertx", "io.vertx.core.internal.VertxInternal")
@@ -290,7 +293,9 @@ final class Architecture {
         .should(
             onlyDependOnClassesThat(
                 DescribedPredicate.<JavaClass>not(resideInAPackage("dev.berth.."))
-                    .or(resideInAnyPackage("dev.berth.api..", "dev.berth.examples.."))
+                    .or(
+                        resideInAnyPackage(
+                            "dev.berth.api..", "dev.berth.web..", "dev.berth.examples.."))
                     .as("are not of Berth, or are in its public API")));
   }
 

@@ -210,6 +210,7 @@ class RouterTest {
         socket(head + part("a", "a.bin", "x".repeat(120_000)).replaceAll("\r\n$", ""))) {
       TestNode.until(() -> count() == 1, () -> "uploads: " + count());
       untilOngoing(1);
+      assertThat(client.getInputStream().available()).isZero();
     }
     untilOngoing(0);
     untilNoUploads();
@@ -225,6 +226,7 @@ class RouterTest {
             + "\r\n\r\n";
     try (Socket client = socket(head + body)) {
       assertThat(Path.of(event("held"))).exists();
+      assertThat(client.getInputStream().available()).isZero();
     }
     untilNoUploads();
   }
@@ -303,6 +305,7 @@ class RouterTest {
     try (Socket client = socket("GET /shop/stuck HTTP/1.1\r\nHost: test\r\n\r\n")) {
       event("stuck");
       untilOngoing(1);
+      assertThat(client.getInputStream().available()).isZero();
     }
     TestNode.until(
         () ->
