@@ -4,6 +4,7 @@ import dev.berth.api.Headers;
 import dev.berth.api.Response;
 import dev.berth.ingress.access.AccessOutcome;
 import dev.berth.metrics.RouteMeters;
+import dev.berth.metrics.RouteTemplates;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.stream.InboundStream;
 import dev.berth.stream.StreamMemoryBudget;

@@ -10,6 +10,7 @@ import dev.berth.config.LimitOptions;
 import dev.berth.dialect.mcp.McpRouteRules;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.metrics.RouteMeters;
+import dev.berth.metrics.RouteTemplates;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.TickTimer;

@@ -9,7 +9,7 @@ public final class Handshake {
    * Version of the control link's messages and of their JSON. The controller refuses nodes of
    * another version.
    */
-  public static final int VERSION = 6;
+  public static final int VERSION = 7;
 
   /**
    * Sent by the node.

@@ -211,7 +211,7 @@ class MembershipTest {
             null,
             List.of()),
         "a certificate of [n3]",
-        "version: 7 (expected: 6); version of messages: %d (expected: %d); cluster: staging (expected: prod); a certificate of [n3]"
+        "version: 8 (expected: 7); version of messages: %d (expected: %d); cluster: staging (expected: prod); a certificate of [n3]"
             .formatted(WireCodec.VERSION - 1, WireCodec.VERSION));
     NodeInfo n1 = node("n1", "p1");
     NodeInfo worker =
