@@ -41,7 +41,6 @@ final class Architecture {
       table(
           """
           api:
-          web: api protocol
           net:
           stream: api
           protocol: api stream
