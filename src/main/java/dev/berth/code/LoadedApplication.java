@@ -15,6 +15,7 @@ import dev.berth.replica.hooks.ContextClassLoaderScope;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -108,11 +109,17 @@ public record LoadedApplication(
   /** Returns the description for the controller, with other settings than those of this object. */
   BuiltApplication built(Map<DeploymentId, Settings> wanted, ApplicationConfig as) {
     List<DeploymentTarget> targets = new ArrayList<>();
+    String prefix = Objects.requireNonNullElse(as.routePrefix(), "");
     wanted.forEach(
         (id, value) ->
             targets.add(
                 new DeploymentTarget(
-                    id, build, DeploymentVersions.of(build, value, as.routePrefix()), value)));
+                    id,
+                    build,
+                    DeploymentVersions.of(build, value, as.routePrefix()),
+                    value,
+                    0,
+                    prefix)));
     Settings policy = as.settings().find(ApplicationConfig.AUTOSCALING_POLICY);
     boolean decides = AutoscalingOptions.policyClass(policy) != null;
     return new BuiltApplication(

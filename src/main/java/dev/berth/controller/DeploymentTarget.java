@@ -15,14 +15,20 @@ import org.jspecify.annotations.Nullable;
  * @param version distinguishes current replicas from outdated ones
  * @param settings of every replica; their number of replicas is the wanted one
  * @param revision of the application that declares this target, shown to people; 0 when unknown
+ * @param routePrefix of the application, for its handlers; empty without HTTP. Part of the version
  */
 public record DeploymentTarget(
-    DeploymentId id, String build, DeploymentVersion version, Settings settings, long revision) {
+    DeploymentId id,
+    String build,
+    DeploymentVersion version,
+    Settings settings,
+    long revision,
+    String routePrefix) {
 
   /** Creates a target of a build, whose revision is unknown. */
   public DeploymentTarget(
       DeploymentId id, String build, DeploymentVersion version, Settings settings) {
-    this(id, build, version, settings, 0);
+    this(id, build, version, settings, 0, "");
   }
 
   @Override
@@ -41,12 +47,17 @@ public record DeploymentTarget(
 
   /** Returns the same target, declared by a revision of the application. */
   DeploymentTarget of(long asking) {
-    return new DeploymentTarget(id, build, version, settings, asking);
+    return new DeploymentTarget(id, build, version, settings, asking, routePrefix);
   }
 
   /** Returns the same target with another number of replicas. */
   public DeploymentTarget withReplicas(int replicas) {
     return new DeploymentTarget(
-        id, build, version, DeploymentConfig.withReplicas(settings, replicas), revision);
+        id,
+        build,
+        version,
+        DeploymentConfig.withReplicas(settings, replicas),
+        revision,
+        routePrefix);
   }
 }

@@ -7,6 +7,7 @@ import dev.berth.ingress.access.AccessRoute;
 import dev.berth.ingress.split.ShadowTarget;
 import dev.berth.metrics.HttpMeters;
 import dev.berth.metrics.RouteMeters;
+import dev.berth.metrics.RouteTemplates;
 import dev.berth.metrics.ShadowMeters;
 import dev.berth.routing.traffic.ShadowRule;
 import java.util.ArrayList;

@@ -7,6 +7,7 @@ import dev.berth.ingress.access.AccessOutcome;
 import dev.berth.ingress.edge.BodyCompressor;
 import dev.berth.ingress.edge.EdgeRules;
 import dev.berth.metrics.RouteMeters;
+import dev.berth.metrics.RouteTemplates;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.stream.InboundStream;
 import dev.berth.stream.StreamMemoryBudget;

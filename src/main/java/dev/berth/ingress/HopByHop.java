@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.api.Headers;
+import dev.berth.metrics.RouteTemplates;
 import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpHeaders;
 import java.util.function.BiConsumer;

@@ -13,6 +13,7 @@ import dev.berth.ingress.edge.DecodedRequest;
 import dev.berth.ingress.edge.EdgeRules;
 import dev.berth.ingress.edge.ProxiedPeer;
 import dev.berth.metrics.RouteMeters;
+import dev.berth.metrics.RouteTemplates;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.TickTimer;

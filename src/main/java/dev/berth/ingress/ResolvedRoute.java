@@ -3,6 +3,7 @@ package dev.berth.ingress;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.ingress.split.ShadowTarget;
 import dev.berth.metrics.RouteMeters;
+import dev.berth.metrics.RouteTemplates;
 import dev.berth.routing.DeploymentRouter;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

@@ -44,12 +44,12 @@ public final class HttpMeters {
   }
 
   /** Returns the meters of a template of a route, created at the first call. */
-  public RouteMeters template(RouteMeters of, String template) {
+  RouteMeters template(RouteMeters of, String template) {
     return routes.computeIfAbsent(of.leads.with(template), RouteMeters::new);
   }
 
   /** Records a response with a template beyond the maximum. Confined to the event loop. */
-  public void recordTemplateOverflow() {
+  void recordTemplateOverflow() {
     templateOverflows.setRelease(templateOverflows.getPlain() + 1);
   }
 

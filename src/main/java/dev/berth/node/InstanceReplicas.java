@@ -5,7 +5,6 @@ import dev.berth.api.HandlerFactory;
 import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
 import dev.berth.code.StartFailedException;
-import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.HandlerSpread;
 import dev.berth.config.keys.Settings;
@@ -45,7 +44,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -243,7 +241,7 @@ public class InstanceReplicas implements ReplicaListener {
         hasShares(command.upstream()) ? 0 : LocalReplicaState.slots(target, command.upstream()),
         LocalReplicaState.userConfig(target, command.upstream()),
         replica -> ContextClassLoaderScope.call(code.classLoader(), () -> factory.create(replica)),
-        limits(settings),
+        limits(target),
         healthChecks(settings),
         routers.router(target.id()).healthCheckTimes,
         isVirtual(target),
@@ -251,7 +249,8 @@ public class InstanceReplicas implements ReplicaListener {
         command.upstream());
   }
 
-  private ReplicaLimits limits(Settings settings) {
+  private ReplicaLimits limits(DeploymentTarget target) {
+    Settings settings = target.settings();
     return plane
         .limits
         .replica()
@@ -259,7 +258,7 @@ public class InstanceReplicas implements ReplicaListener {
             settings.get(DeploymentConfig.CANCEL_GRACE_S).toNanos(),
             settings.get(DeploymentConfig.MAX_ZOMBIE_REQUESTS),
             settings.get(DeploymentConfig.MAX_BUFFERED_BODY_BYTES),
-            Objects.requireNonNullElse(settings.around(ApplicationConfig.ROUTE_PREFIX), ""));
+            target.routePrefix());
   }
 
   private static HealthCheckSettings healthChecks(Settings settings) {
@@ -330,7 +329,7 @@ public class InstanceReplicas implements ReplicaListener {
         hasShares(here.upstream)
             ? here.replica.gate.max()
             : LocalReplicaState.slots(target, here.upstream);
-    here.replica.configure(slots, limits(settings), healthChecks(settings));
+    here.replica.configure(slots, limits(target), healthChecks(settings));
     Map<String, @Nullable Object> userConfig = LocalReplicaState.userConfig(target, here.upstream);
     if (here.userConfigTaken.failed() // a failed hook runs again
         || !userConfig.equals(LocalReplicaState.userConfig(before, here.upstream))) {

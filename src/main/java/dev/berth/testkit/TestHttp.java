@@ -66,7 +66,7 @@ public final class TestHttp {
         .handle(ingress.toString())
         .call(request)
         .map(response -> received(response, bodiless))
-        .otherwise(TestHttp::failed);
+        .otherwise(TestHttp::responseTo);
   }
 
   private static Response received(Response response, boolean bodiless) {
@@ -86,7 +86,7 @@ public final class TestHttp {
         : response.withHeaders(kept[0]);
   }
 
-  private static Response failed(Throwable failure) {
+  private static Response responseTo(Throwable failure) {
     if (failure instanceof BerthException known) {
       HttpErrorResponse response = HttpErrorResponse.of(known.kind());
       return text(response.status(), response.message());

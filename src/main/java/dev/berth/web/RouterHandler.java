@@ -1,17 +1,12 @@
 package dev.berth.web;
 
 import dev.berth.api.AsyncHandler;
-import dev.berth.api.DeploymentHandle;
-import dev.berth.api.DeploymentId;
 import dev.berth.api.ReplicaContext;
-import dev.berth.api.ReplicaMeters;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.port.VertxContext;
 import io.vertx.core.Future;
-import io.vertx.core.Vertx;
-import io.vertx.core.eventbus.EventBus;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.impl.RouterImpl;
@@ -19,7 +14,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A handler that passes its requests to a Router. */
@@ -45,7 +39,7 @@ final class RouterHandler implements AsyncHandler {
     RouterHandler handler = new RouterHandler(own, router);
     ContextInternal before = own.beginDispatch(); // of timers and consumers that it creates
     try {
-      builder.build(router, new RouterReplica(replica, handler));
+      builder.build(router, new WebReplica(replica, handler));
     } finally {
       own.endDispatch(before);
     }
@@ -97,55 +91,6 @@ final class RouterHandler implements AsyncHandler {
     if (uploads != null) {
       own.owner().fileSystem().deleteRecursiveBlocking(uploads.toString());
       uploads = null;
-    }
-  }
-
-  /** The replica as its Router sees it. */
-  private record RouterReplica(ReplicaContext replica, RouterHandler handler)
-      implements WebReplica {
-    @Override
-    public Vertx vertx() {
-      return handler.own.owner();
-    }
-
-    @Override
-    public String uploads() {
-      return handler.uploads();
-    }
-
-    @Override
-    public DeploymentId deployment() {
-      return replica.deployment();
-    }
-
-    @Override
-    public String replicaId() {
-      return replica.replicaId();
-    }
-
-    @Override
-    public Map<String, Object> userConfig() {
-      return replica.userConfig();
-    }
-
-    @Override
-    public int maxOngoingRequests() {
-      return replica.maxOngoingRequests();
-    }
-
-    @Override
-    public DeploymentHandle handle(String deployment) {
-      return replica.handle(deployment);
-    }
-
-    @Override
-    public EventBus eventBus() {
-      return replica.eventBus();
-    }
-
-    @Override
-    public ReplicaMeters meters() {
-      return replica.meters();
     }
   }
 }

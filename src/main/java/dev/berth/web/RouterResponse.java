@@ -52,7 +52,7 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
   private long queued; // bytes that the receiver has not accepted
   private int maxQueued = DEFAULT_QUEUE_BYTES;
   private boolean full;
-  private @Nullable ResponseWriter writer; // null until the head was taken
+  private @Nullable ResponseWriter writer; // null until the head is sent
   private final List<Buffer> early = new ArrayList<>(1); // written before
   private final Promise<Void> earlyWritten = Promise.promise();
   private @Nullable Handler<Void> drainHandler;

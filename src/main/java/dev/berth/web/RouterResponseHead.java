@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * methods that the ingress does not offer are here too. The object is its lock.
  */
 abstract class RouterResponseHead implements HttpServerResponse {
-  /** Response header by which the ingress learns the route template. */
+  /** Response header with the route template, for the ingress. */
   private static final String ROUTE = "x-berth-route";
 
   private final RouterRequest request;

@@ -38,75 +38,61 @@ public final class TypedRoutes {
   }
 
   /** Declares a GET route without parameters of a record; it also serves HEAD. */
-  public TypedRoute get(
-      String template, Class<?> result, RouteFunction<NoValue, NoValue> function) {
-    return add("GET", template, NoValue.class, NoValue.class, result, function);
+  public TypedRoute get(String path, Class<?> result, RouteFunction<NoValue, NoValue> code) {
+    return add("GET", path, NoValue.class, NoValue.class, result, code);
   }
 
   /** Declares a GET route with parameters; it also serves HEAD. */
   public <P extends Record> TypedRoute get(
-      String template, Class<P> parameters, Class<?> result, RouteFunction<P, NoValue> function) {
-    return add("GET", template, parameters, NoValue.class, result, function);
+      String path, Class<P> parameters, Class<?> result, RouteFunction<P, NoValue> code) {
+    return add("GET", path, parameters, NoValue.class, result, code);
   }
 
   /** Declares a DELETE route without parameters of a record. */
-  public TypedRoute delete(
-      String template, Class<?> result, RouteFunction<NoValue, NoValue> function) {
-    return add("DELETE", template, NoValue.class, NoValue.class, result, function);
+  public TypedRoute delete(String path, Class<?> result, RouteFunction<NoValue, NoValue> code) {
+    return add("DELETE", path, NoValue.class, NoValue.class, result, code);
   }
 
   /** Declares a DELETE route with parameters. */
   public <P extends Record> TypedRoute delete(
-      String template, Class<P> parameters, Class<?> result, RouteFunction<P, NoValue> function) {
-    return add("DELETE", template, parameters, NoValue.class, result, function);
+      String path, Class<P> parameters, Class<?> result, RouteFunction<P, NoValue> code) {
+    return add("DELETE", path, parameters, NoValue.class, result, code);
   }
 
   /** Declares a POST route with a body. */
   public <B> TypedRoute post(
-      String template, Class<B> body, Class<?> result, RouteFunction<NoValue, B> function) {
-    return add("POST", template, NoValue.class, body, result, function);
+      String path, Class<B> body, Class<?> result, RouteFunction<NoValue, B> code) {
+    return add("POST", path, NoValue.class, body, result, code);
   }
 
   /** Declares a POST route with parameters and a body. */
   public <P extends Record, B> TypedRoute post(
-      String template,
-      Class<P> parameters,
-      Class<B> body,
-      Class<?> result,
-      RouteFunction<P, B> function) {
-    return add("POST", template, parameters, body, result, function);
+      String path, Class<P> parameters, Class<B> body, Class<?> result, RouteFunction<P, B> code) {
+    return add("POST", path, parameters, body, result, code);
   }
 
   /** Declares a PUT route with a body. */
   public <B> TypedRoute put(
-      String template, Class<B> body, Class<?> result, RouteFunction<NoValue, B> function) {
-    return add("PUT", template, NoValue.class, body, result, function);
+      String path, Class<B> body, Class<?> result, RouteFunction<NoValue, B> code) {
+    return add("PUT", path, NoValue.class, body, result, code);
   }
 
   /** Declares a PUT route with parameters and a body. */
   public <P extends Record, B> TypedRoute put(
-      String template,
-      Class<P> parameters,
-      Class<B> body,
-      Class<?> result,
-      RouteFunction<P, B> function) {
-    return add("PUT", template, parameters, body, result, function);
+      String path, Class<P> parameters, Class<B> body, Class<?> result, RouteFunction<P, B> code) {
+    return add("PUT", path, parameters, body, result, code);
   }
 
   /** Declares a PATCH route with a body. */
   public <B> TypedRoute patch(
-      String template, Class<B> body, Class<?> result, RouteFunction<NoValue, B> function) {
-    return add("PATCH", template, NoValue.class, body, result, function);
+      String path, Class<B> body, Class<?> result, RouteFunction<NoValue, B> code) {
+    return add("PATCH", path, NoValue.class, body, result, code);
   }
 
   /** Declares a PATCH route with parameters and a body. */
   public <P extends Record, B> TypedRoute patch(
-      String template,
-      Class<P> parameters,
-      Class<B> body,
-      Class<?> result,
-      RouteFunction<P, B> function) {
-    return add("PATCH", template, parameters, body, result, function);
+      String path, Class<P> parameters, Class<B> body, Class<?> result, RouteFunction<P, B> code) {
+    return add("PATCH", path, parameters, body, result, code);
   }
 
   @SuppressWarnings("unchecked") // the binder and the reader create these classes

@@ -41,10 +41,10 @@ final class Architecture {
       table(
           """
           api:
-          web: api protocol
           net:
           stream: api
           protocol: api stream
+          web: api protocol
           view: api protocol
           config: api net
           dialect: api net protocol config
@@ -109,7 +109,8 @@ final class Architecture {
       Set.of(
           BASE + "api.ReplicaContext",
           BASE + "protocol.port.LoopExecutor",
-          BASE + "replica.ReplicaStart");
+          BASE + "replica.ReplicaStart",
+          BASE + "testkit.TestVertx");
 
   private static final Pattern VAGUE_NAME =
       Pattern.compile(".*(Manager|Utils?|Impl|Helpers?|Service|Common)");
@@ -215,7 +216,8 @@ final class Architecture {
             "dev.berth.ingress..",
             "dev.berth.cli..",
             "dev.berth.cluster..",
-            "dev.berth.upstream.client..")
+            "dev.berth.upstream.client..",
+            "dev.berth.web..")
         .should()
         .dependOnClassesThat(
             namedAnyOf("io.vertx.core.Vertx", "io.vertx.core.internal.VertxInternal")

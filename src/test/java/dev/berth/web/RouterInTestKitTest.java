@@ -64,7 +64,7 @@ class RouterInTestKitTest {
   }
 
   @Test
-  void headHasNoBodyAndNoHandlerSeesAMissingHost() {
+  void headHasNoBodyAndAMissingHostIsSubstituted() {
     Application echo =
         Application.of(
             WebDeployment.router(

@@ -168,7 +168,7 @@ public final class WebApplications {
         .handler(
             StaticHandler.create(FileSystemAccess.ROOT, webroot.toString())
                 .setCachingEnabled(false));
-    router.route("/in*").handler(BodyHandler.create(uploads).setBodyLimit(300_000));
+    router.route("/in*").handler(BodyHandler.create(uploads).setBodyLimit(2_000_000));
     router.post("/in/json").handler(routing -> routing.json(routing.body().asJsonObject()));
     router
         .post("/in/echo")
@@ -201,6 +201,20 @@ public final class WebApplications {
               routing.response().setChunked(true).write("first");
               vertx.setTimer(50, fired -> event("late-end").thenAccept(go -> routing.end("last")));
             });
+    router
+        .get("/label/:name")
+        .handler(
+            routing ->
+                routing
+                    .response()
+                    .putHeader("x-berth-route", "/label/" + routing.pathParam("name"))
+                    .end("labelled"));
+    router
+        .route("/me")
+        .handler(
+            routing ->
+                routing.end(
+                    routing.request().absoluteURI() + " " + routing.request().getHeader("host")));
     router.get("/late").handler(routing -> vertx.setTimer(5, fired -> routing.end("late")));
     router
         .post("/pipe")

@@ -124,7 +124,8 @@ class JsonFormTest {
         "build" + seed,
         new DeploymentVersion("c" + seed, "l"),
         settings(new Random(seed)),
-        seed);
+        seed,
+        "/p" + seed);
   }
 
   private static ReplicaInfo info(String id, String node, OptionalInt port) {
@@ -344,7 +345,7 @@ class JsonFormTest {
     assertThat((many - few) / 100).as("characters for one more").isLessThan(450);
 
     DeploymentTarget again =
-        new DeploymentTarget(MODEL, "build4", target(4).version(), target(4).settings(), 99);
+        new DeploymentTarget(MODEL, "build4", target(4).version(), target(4).settings(), 99, "");
     Inventory inventory = new Inventory("n", List.of(), List.of(target(4), again));
     assertThat(((Inventory) JsonForm.EVENTS.decode(JsonForm.EVENTS.encode(inventory))).complete())
         .extracting(DeploymentTarget::revision)

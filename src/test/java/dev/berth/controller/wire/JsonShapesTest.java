@@ -20,6 +20,7 @@ class JsonShapesTest {
     SHAPES.put(4, "403c6cd8a1d865be");
     SHAPES.put(5, "d2d31b00fc177b61");
     SHAPES.put(6, "45898e827b9dfcb8");
+    SHAPES.put(7, "17d6441bea872db5");
   }
 
   @Test

@@ -1,7 +1,5 @@
-package dev.berth.ingress;
+package dev.berth.metrics;
 
-import dev.berth.metrics.HttpMeters;
-import dev.berth.metrics.RouteMeters;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
@@ -12,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * The number of templates is bounded; responses with further ones count for the route itself.
  * Confined to the event loop.
  */
-final class RouteTemplates {
+public final class RouteTemplates {
   /** Response header with the template below the route prefix; clients do not receive it. */
-  static final String HEADER = "x-berth-route";
+  public static final String HEADER = "x-berth-route";
 
   private static final int MAX_LENGTH = 200;
 
@@ -25,7 +23,7 @@ final class RouteTemplates {
   private String lastTemplate = ""; // of a handler of this instance, the same object each time
   private RouteMeters last;
 
-  RouteTemplates(HttpMeters meters, RouteMeters route, int max) {
+  public RouteTemplates(HttpMeters meters, RouteMeters route, int max) {
     this.meters = meters;
     this.route = route;
     this.max = max;
@@ -33,7 +31,7 @@ final class RouteTemplates {
   }
 
   /** Returns the meters for a template; null if the template is malformed or one too many. */
-  @Nullable RouteMeters of(String template) {
+  public @Nullable RouteMeters of(String template) {
     if (template == lastTemplate) {
       return last;
     }
@@ -60,7 +58,8 @@ final class RouteTemplates {
         && template.chars().allMatch(each -> each > ' ' && each < 0x7f);
   }
 
-  Collection<RouteMeters> all() {
+  /** Returns the meters of the known templates. */
+  public Collection<RouteMeters> all() {
     return known.values();
   }
 }
