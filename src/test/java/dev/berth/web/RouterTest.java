@@ -320,6 +320,39 @@ class RouterTest {
   }
 
   @Test
+  void bodyOfAnotherLengthResetsItsResponse() throws Exception {
+    for (String path : List.of("/shop/short", "/shop/long")) {
+      try (Socket client = socket("GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n")) {
+        byte[] all = client.getInputStream().readAllBytes(); // the connection closes
+        assertThat(new String(all, StandardCharsets.ISO_8859_1)).doesNotContain("456");
+      }
+    }
+    untilOngoing(0);
+  }
+
+  @Test
+  void clientReceivesOneContinue() throws Exception {
+    try (Socket client =
+        socket(
+            "POST /shop/in/echo HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\n"
+                + "Content-Length: 5\r\n\r\n")) {
+      readUntil(client, "100 Continue\r\n\r\n");
+      client.getOutputStream().write("hello".getBytes(StandardCharsets.ISO_8859_1));
+      assertThat(readUntil(client, "hello")).contains("200 OK").doesNotContain("100 Continue");
+    }
+  }
+
+  @Test
+  void malformedEscapesAreBadRequests() throws Exception {
+    for (String path : List.of("/shop/items/%zz", "/shop/items/1?q=%zz")) {
+      try (Socket client = socket("GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n")) {
+        assertThat(readUntil(client, "\r\n\r\n")).contains(" 400 ");
+      }
+    }
+    untilOngoing(0);
+  }
+
+  @Test
   void secondEndIsRefused() throws Exception {
     assertThat(node.get("/shop/twice").body()).isEqualTo("once");
     assertThat(event("twice")).contains("already been written");
