@@ -287,6 +287,24 @@ class RouterTest {
       untilOngoing(1);
     }
     untilOngoing(0);
+    TestNode.until(() -> openFiles() == 0, () -> "open files: " + openFiles());
+  }
+
+  /** Returns the descriptors of the large file; 0 without {@code /proc}. */
+  private static long openFiles() {
+    try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
+      return open.filter(
+              each -> {
+                try {
+                  return Files.readSymbolicLink(each).endsWith("huge.bin");
+                } catch (IOException closed) {
+                  return false;
+                }
+              })
+          .count();
+    } catch (IOException none) {
+      return 0;
+    }
   }
 
   @Test
