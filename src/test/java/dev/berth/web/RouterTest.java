@@ -133,6 +133,17 @@ class RouterTest {
   }
 
   @Test
+  void dotSegmentsDoNotLeaveThePrefix() throws Exception {
+    for (String path :
+        List.of("/shop/../x", "/shop/../xxxx/items/1", "/shop/%2e%2e/items/1", "/shop/..")) {
+      try (Socket client = socket("GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n")) {
+        assertThat(readUntil(client, "\r\n\r\n")).contains(" 404 ");
+      }
+    }
+    assertThat(node.get("/shop/a/../items/1").body()).isEqualTo("item 1 []");
+  }
+
+  @Test
   void routerCallsAnotherDeploymentForItsRequest() {
     assertThat(node.get("/shop/prices/7", "x-request-id", "r-1").body())
         .isEqualTo("/7 of r-1/shop");
