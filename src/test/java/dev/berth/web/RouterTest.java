@@ -144,6 +144,21 @@ class RouterTest {
   }
 
   @Test
+  void rootPathPrecedesThePrefix() throws Exception {
+    node.close();
+    node =
+        new TestNode(
+            """
+            http_options: {host: 127.0.0.1, port: 0, root_path: /base}
+            applications:
+            - {name: shop, route_prefix: /shop, import_path: 'dev.berth.web.WebApplications:shop'}
+            berth: {event_loops: 1, admin: {port: 0}}
+            """);
+    assertThat(node.get("/base/shop/items/1").body()).isEqualTo("item 1 []");
+    assertThat(node.get("/shop/items/1").body()).isEqualTo("item 1 []");
+  }
+
+  @Test
   void routerCallsAnotherDeploymentForItsRequest() {
     assertThat(node.get("/shop/prices/7", "x-request-id", "r-1").body())
         .isEqualTo("/7 of r-1/shop");
