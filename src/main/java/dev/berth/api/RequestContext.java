@@ -54,7 +54,8 @@ public interface RequestContext {
 
   /**
    * Returns the {@code route_prefix} of the application, such as {@code /shop}; empty for an
-   * application without HTTP. Requests of the ingress have paths that start with it.
+   * application without HTTP. Follows the {@code root_path} of the instance if the request has it.
+   * Requests of the ingress have paths that start with the prefix.
    */
   String routePrefix();
 

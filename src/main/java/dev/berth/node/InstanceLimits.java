@@ -1,6 +1,7 @@
 package dev.berth.node;
 
 import dev.berth.config.ClusterOptions;
+import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.MetricsOptions;
@@ -86,7 +87,8 @@ public record InstanceLimits(
         defaults.offerTtlNanos(),
         defaults.maxBufferedBodyBytes(),
         limits.get(MetricsOptions.STATS_TIMEOUT_MS).toNanos(),
-        defaults.routePrefix());
+        defaults.routePrefix(),
+        limits.get(HttpOptions.ROOT_PATH));
   }
 
   /**

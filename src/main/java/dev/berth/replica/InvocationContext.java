@@ -125,7 +125,11 @@ abstract class InvocationContext implements RequestContext {
 
   @Override
   public String routePrefix() {
-    return replica().limits().routePrefix();
+    ReplicaLimits limits = replica().limits();
+    String root = limits.rootPath();
+    return !root.isEmpty() && path.startsWith(root)
+        ? limits.routePrefix().equals("/") ? root : root + limits.routePrefix()
+        : limits.routePrefix();
   }
 
   @Override

@@ -22,6 +22,7 @@ import java.time.Duration;
  *     record_autoscaling_stats_timeout_ms}); default 10 s
  * @param routePrefix {@code route_prefix} of the application, as its requests see it; empty without
  *     HTTP
+ * @param rootPath {@code root_path} of the instance, which may precede the prefix
  */
 public record ReplicaLimits(
     long cancelGraceNanos,
@@ -32,7 +33,8 @@ public record ReplicaLimits(
     long offerTtlNanos,
     int maxBufferedBodyBytes,
     long statsTimeoutNanos,
-    String routePrefix) {
+    String routePrefix,
+    String rootPath) {
   /** The defaults above. */
   public static final ReplicaLimits DEFAULTS =
       new ReplicaLimits(
@@ -44,6 +46,7 @@ public record ReplicaLimits(
           Duration.ofMillis(250).toNanos(),
           4 << 20,
           Duration.ofSeconds(10).toNanos(),
+          "",
           "");
 
   /** Returns these limits with those of a deployment in place. */
@@ -63,6 +66,7 @@ public record ReplicaLimits(
         offerTtlNanos,
         maxBufferedBody,
         statsTimeoutNanos,
-        prefix);
+        prefix,
+        rootPath);
   }
 }

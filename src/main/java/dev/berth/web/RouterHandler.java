@@ -39,7 +39,7 @@ final class RouterHandler implements AsyncHandler {
     RouterHandler handler = new RouterHandler(own, router);
     ContextInternal before = own.beginDispatch(); // of timers and consumers that it creates
     try {
-      builder.build(router, new WebReplica(replica, handler));
+      builder.build(router, new WebReplica(replica, own.owner(), handler::uploads));
     } finally {
       own.endDispatch(before);
     }

@@ -73,12 +73,14 @@ final class RouterRequest extends RouterRequestHead {
       body.endHandler(none -> empty = true);
       body.fetch(1); // completes an empty body, and nothing else without a handler
       body.pause();
+      String mount = isBelow(berth.routePrefix(), message.path()) ? berth.routePrefix() : null;
       RoutingContextImpl made =
-          new RoutingContextImpl(mount(), owner.router(), this, owner.routes().all());
+          new RoutingContextImpl(mount, owner.router(), this, owner.routes().all());
       routing = made;
       if (!isValidAuthority()) {
         made.fail(400, new VertxException("The Host header is not valid", true));
-      } else if (!message.path().startsWith("/")) {
+      } else if (!message.path().startsWith("/")
+          || (mount != null && !isBelow(mount, made.normalizedPath()))) { // dot segments leave it
         made.fail(404);
       } else {
         made.next();
@@ -96,15 +98,11 @@ final class RouterRequest extends RouterRequestHead {
     return response.head();
   }
 
-  /** Returns the route prefix if the path is below it; a call through a handle has none. */
-  private @Nullable String mount() {
-    String prefix = berth.routePrefix();
-    String path = message.path();
-    boolean below =
-        prefix.length() > 1
-            && path.startsWith(prefix)
-            && (path.length() == prefix.length() || path.charAt(prefix.length()) == '/');
-    return below ? prefix : null;
+  /** Returns whether a path is below a prefix; that of a call through a handle is not. */
+  private static boolean isBelow(String prefix, String path) {
+    return prefix.length() > 1
+        && path.startsWith(prefix)
+        && (path.length() == prefix.length() || path.charAt(prefix.length()) == '/');
   }
 
   RequestContext berth() {

@@ -7,15 +7,18 @@ import dev.berth.api.ReplicaMeters;
 import io.vertx.core.Vertx;
 import io.vertx.core.eventbus.EventBus;
 import java.util.Map;
+import java.util.function.Supplier;
 
 /** The runtime's view of one replica of a {@link WebDeployment}. */
 public final class WebReplica implements ReplicaContext {
   private final ReplicaContext replica;
-  private final RouterHandler handler;
+  private final Vertx vertx;
+  private final Supplier<String> uploads;
 
-  WebReplica(ReplicaContext replica, RouterHandler handler) {
+  WebReplica(ReplicaContext replica, Vertx vertx, Supplier<String> uploads) {
     this.replica = replica;
-    this.handler = handler;
+    this.vertx = vertx;
+    this.uploads = uploads;
   }
 
   /**
@@ -23,7 +26,7 @@ public final class WebReplica implements ReplicaContext {
    * outlive the replica unless the application closes them.
    */
   public Vertx vertx() {
-    return handler.own.owner();
+    return vertx;
   }
 
   /**
@@ -32,7 +35,7 @@ public final class WebReplica implements ReplicaContext {
    * A file that an upload creates in it is deleted when its request ends.
    */
   public String uploads() {
-    return handler.uploads();
+    return uploads.get();
   }
 
   @Override

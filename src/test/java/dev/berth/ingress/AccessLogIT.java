@@ -78,6 +78,23 @@ class AccessLogIT {
   }
 
   @Test
+  void routeOfALineHasTheTemplateOfItsResponse() throws Exception {
+    Headers named = Headers.of("x-berth-route", "/items/{id}", "x-other", "stays");
+    upstream.behave(call -> call.respond(200, named, Buffer.buffer("hello")));
+    String response = rig.raw().get("/logged/items/7").readUntil("hello");
+    assertThat(response).contains("x-other: stays").doesNotContain("x-berth-route");
+    assertThat(line(200, "-").getString("route")).isEqualTo("/logged/items/{id}");
+  }
+
+  @Test
+  void templateThatIsNoPathIsIgnored() throws Exception {
+    Headers named = Headers.of("x-berth-route", "items{id}");
+    upstream.behave(call -> call.respond(200, named, Buffer.buffer("hello")));
+    rig.raw().get("/logged/items/7").readUntil("hello");
+    assertThat(line(200, "-").getString("route")).isEqualTo("/logged");
+  }
+
+  @Test
   void aLineSaysWhoAskedWhatWhereAndHowLongItTook() throws Exception {
     upstream.behave(call -> call.respond("hello"));
     RawClient client = rig.raw();

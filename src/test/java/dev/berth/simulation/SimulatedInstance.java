@@ -341,7 +341,8 @@ final class SimulatedInstance {
               offerTtlNanos,
               MAX_BUFFERED,
               millis(10_000),
-              "/"),
+              "/",
+              ""),
           new LedgerLimits(
               millis(4_000),
               SimulatedBus.LATEST_NANOS + millis(5_000),

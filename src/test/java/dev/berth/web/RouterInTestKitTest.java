@@ -52,6 +52,28 @@ class RouterInTestKitTest {
   }
 
   @Test
+  void contextHasTheLineOfItsRequest() {
+    Application echo =
+        Application.of(
+            dev.berth.api.Deployment.async(
+                "echo",
+                (request, context) ->
+                    Future.succeededFuture(
+                        Response.text(
+                            context.method()
+                                + " "
+                                + context.path()
+                                + " "
+                                + context.query()
+                                + " "
+                                + context.routePrefix()))));
+    try (TestBerth berth = TestBerth.of(echo).routePrefix("default", "/a").start()) {
+      assertThat(berth.text(berth.http().post("/a/b?c=d", "x"))).isEqualTo("POST /a/b c=d /a");
+      assertThat(berth.text(berth.http().get("/a"))).isEqualTo("GET /a null /a");
+    }
+  }
+
+  @Test
   void bodiesStreamInBothDirections() {
     try (TestBerth berth = TestBerth.start(WebApplications.shop())) {
       TestBody upload = new TestBody();
@@ -64,7 +86,7 @@ class RouterInTestKitTest {
   }
 
   @Test
-  void headHasNoBodyAndAMissingHostIsSubstituted() {
+  void headIsBodilessAndAMissingHostIsReplaced() {
     Application echo =
         Application.of(
             WebDeployment.router(

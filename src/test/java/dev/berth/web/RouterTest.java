@@ -133,6 +133,32 @@ class RouterTest {
   }
 
   @Test
+  void dotSegmentsDoNotLeaveThePrefix() throws Exception {
+    for (String path :
+        List.of("/shop/../x", "/shop/../xxxx/items/1", "/shop/%2e%2e/items/1", "/shop/..")) {
+      try (Socket client = socket("GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n")) {
+        assertThat(readUntil(client, "\r\n\r\n")).contains(" 404 ");
+      }
+    }
+    assertThat(node.get("/shop/a/../items/1").body()).isEqualTo("item 1 []");
+  }
+
+  @Test
+  void rootPathPrecedesThePrefix() throws Exception {
+    node.close();
+    node =
+        new TestNode(
+            """
+            http_options: {host: 127.0.0.1, port: 0, root_path: /base}
+            applications:
+            - {name: shop, route_prefix: /shop, import_path: 'dev.berth.web.WebApplications:shop'}
+            berth: {event_loops: 1, admin: {port: 0}}
+            """);
+    assertThat(node.get("/base/shop/items/1").body()).isEqualTo("item 1 []");
+    assertThat(node.get("/shop/items/1").body()).isEqualTo("item 1 []");
+  }
+
+  @Test
   void routerCallsAnotherDeploymentForItsRequest() {
     assertThat(node.get("/shop/prices/7", "x-request-id", "r-1").body())
         .isEqualTo("/7 of r-1/shop");
@@ -287,6 +313,24 @@ class RouterTest {
       untilOngoing(1);
     }
     untilOngoing(0);
+    TestNode.until(() -> openFiles() == 0, () -> "open files: " + openFiles());
+  }
+
+  /** Returns the descriptors of the large file; 0 without {@code /proc}. */
+  private static long openFiles() {
+    try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
+      return open.filter(
+              each -> {
+                try {
+                  return Files.readSymbolicLink(each).endsWith("huge.bin");
+                } catch (IOException closed) {
+                  return false;
+                }
+              })
+          .count();
+    } catch (IOException none) {
+      return 0;
+    }
   }
 
   @Test
@@ -317,6 +361,39 @@ class RouterTest {
             metrics().lines().anyMatch(each -> each.matches("serve_num_http_requests.*499.* 1.*")),
         this::metrics);
     assertThat(ongoing()).isEqualTo(1);
+  }
+
+  @Test
+  void bodyOfAnotherLengthResetsItsResponse() throws Exception {
+    for (String path : List.of("/shop/short", "/shop/long")) {
+      try (Socket client = socket("GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n")) {
+        byte[] all = client.getInputStream().readAllBytes(); // the connection closes
+        assertThat(new String(all, StandardCharsets.ISO_8859_1)).doesNotContain("456");
+      }
+    }
+    untilOngoing(0);
+  }
+
+  @Test
+  void clientReceivesOneContinue() throws Exception {
+    try (Socket client =
+        socket(
+            "POST /shop/in/echo HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\n"
+                + "Content-Length: 5\r\n\r\n")) {
+      readUntil(client, "100 Continue\r\n\r\n");
+      client.getOutputStream().write("hello".getBytes(StandardCharsets.ISO_8859_1));
+      assertThat(readUntil(client, "hello")).contains("200 OK").doesNotContain("100 Continue");
+    }
+  }
+
+  @Test
+  void malformedEscapesAreBadRequests() throws Exception {
+    for (String path : List.of("/shop/items/%zz", "/shop/items/1?q=%zz")) {
+      try (Socket client = socket("GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n")) {
+        assertThat(readUntil(client, "\r\n\r\n")).contains(" 400 ");
+      }
+    }
+    untilOngoing(0);
   }
 
   @Test

@@ -258,6 +258,20 @@ public final class WebApplications {
     router
         .get("/length")
         .handler(routing -> routing.response().putHeader("content-length", "5").end("12345"));
+    router
+        .get("/short")
+        .handler(
+            routing -> {
+              routing.response().putHeader("content-length", "10").write("12345");
+              vertx.setTimer(5, fired -> routing.end());
+            });
+    router
+        .get("/long")
+        .handler(
+            routing -> {
+              routing.response().putHeader("content-length", "3").write("123");
+              vertx.setTimer(5, fired -> routing.response().write("456"));
+            });
     router.get("/no-content").handler(routing -> routing.response().setStatusCode(204).end());
     router.get("/ticks").handler(WebApplications::ticks);
     router.get("/stuck").handler(routing -> event("stuck").complete("called"));
