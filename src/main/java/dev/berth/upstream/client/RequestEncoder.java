@@ -154,7 +154,9 @@ final class RequestEncoder implements BiConsumer<String, String> {
     return out;
   }
 
-  /** Copies a body that may have several parts. Netty's {@code writeBytes} would join them first. */
+  /**
+   * Copies a body that may have several parts. Netty's {@code writeBytes} would join them first.
+   */
   private static ByteBuf append(ByteBuf out, Buffer body) {
     ByteBuf bytes = ((BufferInternal) body).getByteBuf();
     bytes.getBytes(bytes.readerIndex(), out, body.length());
