@@ -10,7 +10,7 @@
 # Maven Central. The variant gradle needs Gradle 7 or later, and is named unchecked without it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-work=$(mktemp -d "${TMPDIR:-/tmp}/berth new.XXXXXX")
+work=$(mktemp -d "${TMPDIR:-/tmp}/berth-new.XXXXXX")
 server=
 ended() { # status, last command
   [ "$1" = 0 ] || { echo "new: ended with status $1 at: $2" >&2; tail -30 "$work/log" >&2 || :; }
@@ -44,7 +44,7 @@ port=${PORT:-$((20000 + RANDOM % 10000))}
 berth() { java -Xmx512m -jar "$jar" "$@"; }
 
 start() { # command, options
-  berth "$@" --set http_options.port="$port" --set berth.admin.port=$((port + 1)) >"$work/log" 2>&1 &
+  java -Xmx512m -jar "$jar" "$@" --set http_options.port="$port" --set berth.admin.port=$((port + 1)) >"$work/log" 2>&1 &
   server=$!
 }
 
@@ -124,7 +124,7 @@ for variant in "${@:-java kotlin gradle}"; do for variant in $variant; do
   start run "$project/berth.yaml" --ephemeral
   await bread
   stop
-  source=$(ls "$project"/src/main/*/shop*/Shop*)
+  source=$(ls "$project"/src/main/*/app/Shop.*)
   [ "$variant" = kotlin ] || more "$(dirname "$source")"
   start dev "$project/berth.yaml"
   await bread
