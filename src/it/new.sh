@@ -54,7 +54,7 @@ stop() {
   server=
 }
 
-item() { curl -s --max-time 5 -d '{"id":1,"cents":0}' "localhost:$port/" || :; }
+item() { curl -s --max-time 5 "localhost:$port/items/1" || :; }
 
 await() { # text
   for _ in $(seq 600); do
@@ -66,7 +66,7 @@ await() { # text
 }
 
 median() { # file; changes the name of the item 20 times
-  python3 - "$1" "http://localhost:$port/" <<'EOF'
+  python3 - "$1" "http://localhost:$port/items/1" <<'EOF'
 import re, statistics, sys, time, urllib.error, urllib.request
 
 path, url = sys.argv[1:]
@@ -81,7 +81,7 @@ for turn in range(20):
         source.write(text)
     while True:
         try:
-            with urllib.request.urlopen(url, b'{"id":1,"cents":0}', timeout=10) as response:
+            with urllib.request.urlopen(url, timeout=10) as response:
                 if f'"{name}"' in response.read().decode():
                     break
         except urllib.error.HTTPError:

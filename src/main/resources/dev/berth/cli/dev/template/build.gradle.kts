@@ -11,6 +11,8 @@ val berthVersion = "@version@"
 
 dependencies {
   compileOnly("dev.berth:berth-api:$berthVersion")
+  compileOnly("dev.berth:berth-web:$berthVersion")
+  testImplementation("dev.berth:berth-web:$berthVersion")
   implementation("com.fasterxml.jackson.core:jackson-databind:2.18.9")
   testImplementation("dev.berth:berth-testkit:$berthVersion")
   testImplementation("org.junit.jupiter:junit-jupiter:5.14.4")
