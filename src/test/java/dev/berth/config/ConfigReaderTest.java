@@ -55,6 +55,7 @@ class ConfigReaderTest {
             buffered_body_bytes_total: 4
             max_header_bytes: 1024
             max_uri_bytes: 512
+            max_route_templates: 13
             idle_timeout_s: 4
             min_body_bytes_per_s: 14
             body_rate_grace_s: 15
