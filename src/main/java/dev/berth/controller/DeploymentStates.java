@@ -88,7 +88,6 @@ final class DeploymentStates {
   void retarget(
       DeploymentState deployment, DeploymentTarget target, boolean deployed, ReconcilePass turn) {
     boolean revived = deployment.deleting;
-    deployment.obsolete = false;
     deployment.deleting = false;
     if (revived) {
       deployment.progress = RolloutProgress.FIRST;

@@ -27,6 +27,8 @@ class AutoscaledDeploymentsTest {
       "max_replicas: 10, upscale_delay_s: 0, downscale_delay_s: 5, look_back_period_s: 5";
   private static final String SLOW = "max_replicas: 10, upscale_delay_s: 5, downscale_delay_s: 20";
 
+  private static final DeploymentId FRONT = new DeploymentId("app", "front");
+
   private final DrivenController it = new DrivenController();
 
   @BeforeEach
@@ -111,6 +113,24 @@ class AutoscaledDeploymentsTest {
     assertThat(wanted()).isEqualTo(1);
     load(0, 3);
     assertThat(wanted()).isZero();
+  }
+
+  @Test
+  void aDroppedDeploymentIsDeletedThoughItsLoadChangesItsNumberBefore() {
+    DeploymentTarget front = autoscaled(FRONT, 1, "max_replicas: 1");
+    it.serve("app", front, autoscaled(MODEL, 1, FAST));
+    load(8, 40);
+    it.finish();
+    assertThat(wanted()).isEqualTo(4);
+
+    it.serve("app", autoscaled(FRONT, 2, "max_replicas: 1")); // on trial
+    load(0, 35);
+    it.finish();
+    assertThat(wanted()).isEqualTo(1);
+    it.advance(Duration.ofSeconds(60));
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v2 RUNNING x1");
+    assertThat(kept()).last().isNull();
   }
 
   // --- where it begins, and its bounds ---

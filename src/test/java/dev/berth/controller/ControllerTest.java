@@ -296,6 +296,23 @@ class ControllerTest {
   }
 
   @Test
+  void aDroppedDeploymentStaysWhileDeploysFailAndIsDeletedAfterTheTrialOfTheNext() {
+    it.serve("app", of(FRONT, "v1", 1), of(MODEL, "v1", 1));
+    it.builds = false;
+    it.declare("app", of(FRONT, "v2", 1));
+    it.send(new ControllerEvent.BuildFailed("app", 2, "deployments[0].name: model"));
+    it.advance(Duration.ofSeconds(60));
+    assertThat(it.fleet()).isEqualTo("v1 RUNNING x2");
+    it.builds = true;
+    it.serve("app", of(FRONT, "v2", 1));
+    assertThat(it.fleet()).as("on trial").isEqualTo("v1 RUNNING x1, v2 RUNNING x1");
+    it.advance(Duration.ofSeconds(60));
+    it.finish();
+    assertThat(it.fleet()).isEqualTo("v2 RUNNING x1");
+    assertThat(it.controller.details("app").deployments()).hasSize(1);
+  }
+
+  @Test
   void anApplicationIsUnroutedThenItsIngressDrainsThenTheOthers() {
     it.serve("app", of(FRONT, "v1", 1), of(MODEL, "v1", 1));
     it.log.clear();
