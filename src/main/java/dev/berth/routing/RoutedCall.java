@@ -178,6 +178,9 @@ public final class RoutedCall extends SlotRequest {
     }
     offer = granted.offer();
     if (to.here()) {
+      if (!limit().isEmpty()) {
+        takePlace(); // the replica may refuse it
+      }
       goOn(to, Admission.AcquiredSlot.HELD);
     } else {
       takePlace();
@@ -898,9 +901,7 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   public boolean picky() {
-    return only != null
-        || !limit().isEmpty()
-        || attempts != null && attempts.place() instanceof RoutedReplica;
+    return only != null || attempts != null && attempts.place() instanceof RoutedReplica;
   }
 
   @Override

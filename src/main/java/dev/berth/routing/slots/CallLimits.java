@@ -10,12 +10,18 @@ import org.jspecify.annotations.Nullable;
  * A limit is known here once the replica has refused a call for it. Thread-safe.
  */
 public final class CallLimits {
-  private record KnownLimit(String text, AtomicInteger free) {}
+  private record KnownLimit(String text, AtomicInteger free, AtomicInteger step) {}
+
+  private static final int MAX_STEP = 1 << 10;
 
   private final Map<String, KnownLimit> known = new ConcurrentHashMap<>();
 
   private @Nullable KnownLimit get(String name) {
     return name.isEmpty() || known.isEmpty() ? null : known.get(name);
+  }
+
+  boolean isKnown(String name) {
+    return get(name) != null;
   }
 
   boolean hasRoom(String name) {
@@ -35,23 +41,31 @@ public final class CallLimits {
 
   /** Records a refusal, before {@link #giveBack} for the refused call. */
   public void onRefused(String name, String text) {
-    known.put(name, new KnownLimit(text, new AtomicInteger(-1)));
+    known.put(name, new KnownLimit(text, new AtomicInteger(-1), new AtomicInteger(1)));
   }
 
   /** Permits one call despite the estimate, since a replica reports no room. */
   public void permitOne(String name) {
-    KnownLimit limit = get(name);
+    permit(get(name), 1);
+  }
+
+  private static void permit(@Nullable KnownLimit limit, int calls) {
     if (limit != null) {
-      limit.free.updateAndGet(n -> Math.max(n, 1));
+      limit.free.updateAndGet(n -> Math.max(n, calls));
     }
   }
 
-  /** Forgets all limits, or permits one call of each. */
+  /**
+   * Forgets all limits, or permits one call of each. If it permitted calls before, and none was
+   * refused since, it permits twice as many: the limit has risen.
+   */
   void relax(boolean forget) {
     if (forget) {
       known.clear();
     } else {
-      known.keySet().forEach(this::permitOne);
+      known
+          .values()
+          .forEach(each -> permit(each, each.step.getAndUpdate(n -> Math.min(2 * n, MAX_STEP))));
     }
   }
 

@@ -4,6 +4,7 @@ import dev.berth.api.spi.ReplicaRanker;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +34,12 @@ public record SlotSource(
     Pick.rank(set, owner, ranking, random);
     Grant grant = Pick.from(set, ranking, owner, owner.holdNanos(), random);
     return grant == null && owner.hopeless() ? Grant.UNAVAILABLE : grant;
+  }
+
+  @Override
+  public boolean isLimited(String limit) {
+    return !limit.isEmpty()
+        && Stream.of(replicas.get().all).anyMatch(each -> each.limits.isKnown(limit));
   }
 
   @Override

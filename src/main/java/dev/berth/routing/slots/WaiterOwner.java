@@ -26,8 +26,8 @@ public interface WaiterOwner extends ReplicaRanker.Asker {
   }
 
   /**
-   * Returns whether {@link #accepts} can be false for a routable replica, or the request has a
-   * {@link #limit}. If so, requests behind this request may get a slot before it.
+   * Returns whether {@link #accepts} can be false for a routable replica. If so, requests behind
+   * this request may get a slot before it.
    */
   boolean picky();
 

@@ -1,5 +1,7 @@
 package dev.berth.routing.slots;
 
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -43,6 +45,11 @@ public final class WaiterQueue {
     /** Returns a slot for a waiter, or null if no replica that the waiter accepts is free. */
     @Nullable Grant grantFor(WaiterOwner owner);
 
+    /** Returns whether a replica has a known limit of this name. */
+    default boolean isLimited(String limit) {
+      return false;
+    }
+
     /** Returns whether waiters may leave the queue although no slot is free. */
     default boolean waitersMayLeave() {
       return false;
@@ -64,6 +71,7 @@ public final class WaiterQueue {
 
   // Fields that only the runner uses.
   private final Waiter ends = Waiter.ends(); // before the head and after the tail
+  private final Set<String> full = new HashSet<>(); // limits without room in this round
   private boolean nothingFree; // the last search found no slot; valid unless unseen is set
 
   private volatile boolean unseen; // a slot may be free that no round has searched for
@@ -226,19 +234,23 @@ public final class WaiterQueue {
   private void grantAll() {
     boolean exhausted = false; // a waiter that accepts every replica got no slot
     boolean passedOver = false; // a waiter that accepts only some replicas got none
+    full.clear();
     Waiter waiter = ends.after;
     while (waiter != ends && !exhausted) {
       Waiter next = waiter.after;
       if (!waiter.waiting()) {
         waiter.unlink();
       } else if (!waiter.owner.paused()) {
-        Grant grant = source.grantFor(waiter.owner);
+        Grant grant = isFull(waiter.owner) ? null : source.grantFor(waiter.owner);
         if (grant != null) {
           waiter.unlink();
           hand(waiter, grant);
         } else {
-          // Else the waiters behind may get a slot, or leave.
-          exhausted = !waiter.owner.picky() && !source.waitersMayLeave();
+          if (!waiter.owner.picky() && !source.waitersMayLeave()) {
+            // Without a limit, no waiter behind gets a slot either.
+            exhausted = !source.isLimited(waiter.owner.limit());
+            full.add(waiter.owner.limit());
+          }
           passedOver = true;
         }
       }
@@ -248,6 +260,11 @@ public final class WaiterQueue {
     if (passedOver && !exhausted && !unseen) {
       source.declineOffers();
     }
+  }
+
+  /** Returns whether a waiter with the same limit, which accepts every replica, got nothing. */
+  private boolean isFull(WaiterOwner owner) {
+    return !full.isEmpty() && !owner.picky() && full.contains(owner.limit());
   }
 
   /**
