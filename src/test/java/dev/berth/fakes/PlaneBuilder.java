@@ -19,12 +19,15 @@ import dev.berth.routing.LoopLimits;
 import dev.berth.routing.Routers;
 import dev.berth.routing.slots.InstanceQueueLimits;
 import dev.berth.view.ExplanationConsumer;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -126,6 +129,22 @@ public final class PlaneBuilder {
       @Override
       public boolean isHere() {
         return inLoop.getAsBoolean();
+      }
+
+      @Override
+      public <T> Future<T> callBlocking(String application, Callable<T> work) {
+        Promise<T> done = Promise.promise();
+        new Thread(
+                () -> {
+                  try {
+                    T result = work.call();
+                    executor.execute(() -> done.complete(result));
+                  } catch (Exception failed) {
+                    executor.execute(() -> done.fail(failed));
+                  }
+                })
+            .start();
+        return done.future();
       }
     };
   }
