@@ -363,6 +363,11 @@ class EdgeIT {
     assertThat(header(unknown, "accept-encoding")).isEqualTo("gzip, deflate");
     assertThat(status("gzip, gzip", new byte[10])).isEqualTo(415);
     assertThat(status("gzip", "not gzip at all".getBytes())).isEqualTo(400);
+    Buffer empty = Buffer.buffer();
+    for (int i = 0; i < 5000; i++) {
+      empty.appendBytes(zipped(new byte[0]));
+    }
+    assertThat(status("gzip", empty.getBytes())).isEqualTo(400);
     byte[] cut = zipped(TEXT.getBytes());
     assertThat(status("gzip", Arrays.copyOf(cut, cut.length - 3))).isEqualTo(400);
     assertThat(status("gzip", zipped(new byte[1 << 20]))).isEqualTo(200);

@@ -1,6 +1,7 @@
 package dev.berth.ingress.edge;
 
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.internal.buffer.BufferInternal;
 import java.util.zip.CRC32;
 import java.util.zip.DataFormatException;
 import java.util.zip.Inflater;
@@ -28,6 +29,12 @@ final class BodyDecoder {
   private static final int MAX_HEAD_BYTES = 4096;
   private static final int SUMS_BYTES = 8;
 
+  /** Maximum members without a decoded byte in between. */
+  private static final int MAX_EMPTY_MEMBERS = 100;
+
+  /** Effort of a member in bytes, for its state and its sums. */
+  private static final int MEMBER_EFFORT = 4096;
+
   private enum DecoderState {
     HEAD,
     DATA,
@@ -40,9 +47,11 @@ final class BodyDecoder {
   private final byte[] chunk = new byte[CHUNK_BYTES];
   private DecoderState state = DecoderState.HEAD;
   private Buffer in = Buffer.buffer(); // not yet given to the inflater
-  private byte[] given = {};
+  private Buffer given = in;
   private long encoded;
   private long decoded;
+  private long members;
+  private int emptyMembers; // since the last decoded byte
 
   BodyDecoder(ContentCoding coding) {
     gzip = coding == ContentCoding.GZIP;
@@ -63,6 +72,11 @@ final class BodyDecoder {
   /** Returns whether a body decodes to more bytes than any sender of good intent needs. */
   boolean isBomb() {
     return decoded > FREE_BYTES && decoded / MAX_RATIO > encoded;
+  }
+
+  /** Returns the bytes read and written so far, with a surcharge for each member. */
+  long effort() {
+    return encoded - in.length() + decoded + members * MEMBER_EFFORT;
   }
 
   /**
@@ -87,17 +101,20 @@ final class BodyDecoder {
             if (in.length() == 0) {
               return in;
             }
-            given = in.getBytes();
+            given = in;
             in = Buffer.buffer();
-            inflater.setInput(given);
+            inflater.setInput(((BufferInternal) given).getByteBuf().nioBuffer());
           }
           length = inflater.inflate(chunk);
           decoded += length;
           sum.update(chunk, 0, length);
           require(!inflater.needsDictionary());
           if (inflater.finished()) {
-            int rest = given.length - inflater.getRemaining();
-            in = Buffer.buffer().appendBytes(given, rest, given.length - rest).appendBuffer(in);
+            Buffer later = in;
+            in = given.slice(given.length() - inflater.getRemaining(), given.length());
+            if (later.length() > 0) {
+              in = Buffer.buffer().appendBuffer(in).appendBuffer(later);
+            }
             state = DecoderState.TAIL;
           }
         }
@@ -112,9 +129,12 @@ final class BodyDecoder {
           inflater.reset();
           sum.reset();
           state = DecoderState.HEAD;
+          members++;
+          require(++emptyMembers <= MAX_EMPTY_MEMBERS);
         }
       }
       if (length > 0) {
+        emptyMembers = 0;
         return Buffer.buffer(length).appendBytes(chunk, 0, length);
       }
     }

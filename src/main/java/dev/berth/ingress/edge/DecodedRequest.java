@@ -14,8 +14,8 @@ import java.util.zip.DataFormatException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Request with a decoded body. Decodes as fast as its reader takes the bytes, at most 256 KiB in
- * one task of the event loop. Confined to the event loop.
+ * Request with a decoded body. Decodes as fast as its reader takes the bytes, with an effort of at
+ * most 256 KiB in one task of the event loop. Confined to the event loop.
  */
 public final class DecodedRequest extends HttpServerRequestWrapper {
   private static final int TURN_BYTES = 256 << 10;
@@ -140,17 +140,16 @@ public final class DecodedRequest extends HttpServerRequestWrapper {
   }
 
   private void decode() throws DataFormatException {
-    int bytes = 0;
+    long start = decoder.effort();
     while (!paused && !postponed && !over) {
       Buffer next = decoder.next();
-      bytes += next.length();
       if (decoder.isBomb()) {
         refuse(true);
       } else if (response().ended()) { // no reader needs the rest
         stop();
       } else if (next.length() > 0) {
         Objects.requireNonNull(reader).handle(next);
-        if (bytes >= TURN_BYTES) {
+        if (decoder.effort() - start >= TURN_BYTES) {
           postpone();
         }
       } else if (!arrived) {

@@ -6,6 +6,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;
@@ -17,6 +18,11 @@ import org.jspecify.annotations.Nullable;
  * one. Stops at the first hop that is not a trusted proxy, or that is malformed.
  */
 final class ForwardedWalk {
+  /** Maximum hops of a walk, since a walk runs on the event loop. */
+  private static final int MAX_HOPS = 32;
+
+  private static final int MAX_HOST_LENGTH = 255;
+
   private static final Pattern HOST =
       Pattern.compile("(?:[A-Za-z0-9._~-]{1,255}|\\[[0-9a-fA-F:.]{2,45}])(:\\d{1,5})?");
 
@@ -28,11 +34,18 @@ final class ForwardedWalk {
   /** A pair of an element of Forwarded, with the end of the pair. */
   private static final Pattern PAIR =
       Pattern.compile(
-          "\\s*(?:([A-Za-z]+)=(?:\"((?:[^\"\\\\]|\\\\.)*+)\"|([^\\s\";,]*+)))?\\s*([;,]|\\z)");
+          "\\s*+(?:([A-Za-z]+)=(?:\"((?:[^\"\\\\]|\\\\.)*+)\"|([^\\s\";,]*+)))?\\s*([;,]|\\z)");
 
   /** A hop, as the next proxy saw it. All parts are texts of a header, or null. */
   private record ForwardedHop(
-      @Nullable String client, @Nullable String scheme, @Nullable String host) {}
+      @Nullable String client, @Nullable String scheme, @Nullable String host) {
+    private ForwardedHop {
+      if (host != null && host.length() > MAX_HOST_LENGTH) { // ends the walk
+        client = null;
+        host = null;
+      }
+    }
+  }
 
   private ForwardedWalk() {}
 
@@ -85,15 +98,17 @@ final class ForwardedWalk {
     List<String> schemes = list(headers, "x-forwarded-proto");
     List<String> hosts = list(headers, "x-forwarded-host");
     String port = String.valueOf(headers.get("x-forwarded-port"));
+    if (port.matches("\\d{1,5}")) {
+      hosts.replaceAll(
+          host ->
+              host.length() > MAX_HOST_LENGTH || host.matches(".*:\\d+")
+                  ? host
+                  : host + ":" + port);
+    }
     List<ForwardedHop> hops = new ArrayList<>();
     for (int i = 0; i < Math.max(clients.size(), schemes.size() + hosts.size() > 0 ? 1 : 0); i++) {
-      String host = at(hosts, i);
-      boolean bare = host != null && port.matches("\\d{1,5}") && !host.matches(".*:\\d+");
-      hops.add(
-          new ForwardedHop(
-              i < clients.size() ? clients.get(i) : null,
-              at(schemes, i),
-              bare ? host + ":" + port : host));
+      String client = i < clients.size() ? clients.get(i) : null;
+      hops.add(new ForwardedHop(client, at(schemes, i), at(hosts, i)));
     }
     return hops;
   }
@@ -106,10 +121,17 @@ final class ForwardedWalk {
     List<String> values = new ArrayList<>();
     for (String line : headers.getAll(name)) {
       for (String each : line.split(",", -1)) {
-        values.add(0, each.strip());
+        values.add(each.strip());
       }
     }
-    return values;
+    return nearest(values);
+  }
+
+  /** Returns the last values of a list, the nearest one first. */
+  private static <T> List<T> nearest(List<T> values) {
+    List<T> last = values.subList(Math.max(0, values.size() - MAX_HOPS), values.size());
+    Collections.reverse(last);
+    return last;
   }
 
   /** Reads Forwarded. A malformed element names no client, and so ends the walk. */
@@ -119,7 +141,7 @@ final class ForwardedWalk {
     @Nullable String[] hop = new @Nullable String[3];
     for (int end = 0; end < text.length(); ) {
       boolean fine = pairs.region(end, text.length()).lookingAt();
-      int comma = text.indexOf(',', end);
+      int comma = fine ? 0 : text.indexOf(',', end);
       end = fine ? pairs.end() : comma < 0 ? text.length() : comma + 1;
       String name = fine && pairs.group(1) != null ? pairs.group(1).toLowerCase(Locale.ROOT) : "";
       int part = List.of("for", "proto", "host").indexOf(name);
@@ -128,11 +150,11 @@ final class ForwardedWalk {
         hop[part] = quoted == null ? pairs.group(3) : quoted.replaceAll("\\\\(.)", "$1");
       }
       if (!fine || !pairs.group(4).equals(";")) {
-        hops.add(0, new ForwardedHop(fine ? hop[0] : null, hop[1], hop[2]));
+        hops.add(new ForwardedHop(fine ? hop[0] : null, hop[1], hop[2]));
         hop = new @Nullable String[3];
       }
     }
-    return hops;
+    return nearest(hops);
   }
 
   /** Returns the address of an IP address with or without a port; null for anything else. */

@@ -2,11 +2,13 @@ package dev.berth.ingress.edge;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
 
 import io.vertx.core.buffer.Buffer;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.zip.DataFormatException;
@@ -158,6 +160,50 @@ class BodyCodingTest {
     byte[] zlib = Arrays.copyOf(deflated("hello".getBytes()), 40);
     assertThatThrownBy(() -> decoded(ContentCoding.DEFLATE, zlib, 100))
         .isInstanceOf(DataFormatException.class);
+  }
+
+  private static byte[] repeated(byte[] part, int times) {
+    Buffer all = Buffer.buffer();
+    for (int i = 0; i < times; i++) {
+      all.appendBytes(part);
+    }
+    return all.getBytes();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 7, 1 << 20})
+  void manyEmptyMembersAreRefused(int piece) throws Exception {
+    byte[] some = repeated(gzip(new byte[0]), 100);
+    assertThat(decoded(ContentCoding.GZIP, some, piece)).isEmpty();
+    byte[] mixed = Buffer.buffer(gzip("x".getBytes())).appendBytes(some, 0, 99 * 20).getBytes();
+    assertThat(decoded(ContentCoding.GZIP, repeated(mixed, 3), piece)).isEqualTo("xxx".getBytes());
+    byte[] many = repeated(gzip(new byte[0]), 101);
+    assertThatThrownBy(() -> decoded(ContentCoding.GZIP, many, piece))
+        .isInstanceOf(DataFormatException.class);
+  }
+
+  @Test
+  void effortCountsMembersAndBytes() throws Exception {
+    byte[] small = gzip("x".getBytes());
+    BodyDecoder decoder = new BodyDecoder(ContentCoding.GZIP);
+    decoder.add(Buffer.buffer(repeated(small, 1000)));
+    assertThat(decoder.effort()).isZero();
+    int results = 0;
+    while (decoder.effort() < 1 << 20) {
+      assertThat(decoder.next().length()).isOne();
+      results++;
+    }
+    assertThat(results).isBetween(100, 300);
+  }
+
+  @Test
+  void piecesOfManyMembersDecodeInAShortTime() {
+    assertTimeout(
+        Duration.ofSeconds(20),
+        () -> {
+          byte[] body = repeated(gzip("x".getBytes()), 100_000);
+          assertThat(decoded(ContentCoding.GZIP, body, body.length)).hasSize(100_000);
+        });
   }
 
   @Property

@@ -1,9 +1,11 @@
 package dev.berth.ingress.edge;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
 
 import io.vertx.core.MultiMap;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import net.jqwik.api.Arbitraries;
@@ -14,6 +16,7 @@ import net.jqwik.api.Provide;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ForwardedWalkTest {
   private static final TrustedNetworks TRUSTED =
@@ -131,6 +134,52 @@ class ForwardedWalkTest {
     assertThat(origin(PROXY, headers)).isEqualTo("http own:8000 " + PROXY); // without the scheme
     headers[5] = "for=192.0.2.1;proto=https";
     assertThat(origin(PROXY, headers)).isEqualTo("https own:8000 192.0.2.1");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"X-Forwarded-For, ''", "Forwarded, for="})
+  void hopsBeyondTheThirtySecondHaveNoEffect(String name, String prefix) {
+    String proxies = (", " + prefix + "10.2.2.2").repeat(31);
+    assertThat(origin(PROXY, name, prefix + "192.0.2.1" + proxies)).endsWith(" 192.0.2.1");
+    String more = prefix + "192.0.2.1, " + prefix + "10.3.3.3" + proxies;
+    assertThat(origin(PROXY, name, more)).endsWith(" 10.3.3.3");
+  }
+
+  @Test
+  void hostAboveTheMaximumLengthEndsTheWalk() {
+    String host = "h".repeat(255);
+    String[] headers = {"X-Forwarded-For", "192.0.2.1, 10.2.2.2", "X-Forwarded-Host", host};
+    assertThat(origin(PROXY, headers)).isEqualTo("http " + host + " 192.0.2.1");
+    headers[3] = host + "h, x";
+    assertThat(origin(PROXY, headers)).isEqualTo("http x 10.2.2.2");
+    headers[3] = host + "h";
+    assertThat(origin(PROXY, headers)).isEqualTo("http own:8000 " + PROXY);
+    String standard = "for=192.0.2.1;host=" + host + "h, for=10.2.2.2;host=x";
+    assertThat(origin(PROXY, "Forwarded", standard)).isEqualTo("http x 10.2.2.2");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {",", ":", ";", " ", ", ", "x"})
+  void largeHeadIsReadInAShortTime(String part) {
+    String large = part.repeat(4000);
+    String colons = ":1".repeat(2000) + "x";
+    assertTimeout(
+        Duration.ofSeconds(5),
+        () -> {
+          for (int i = 0; i < 50; i++) {
+            origin(PROXY, "X-Forwarded-For", large, "X-Forwarded-Host", colons);
+            origin(PROXY, "X-Forwarded-For", large, "X-Forwarded-Host", large + colons);
+            origin(
+                PROXY,
+                "X-Forwarded-For",
+                ",".repeat(4000),
+                "X-Forwarded-Host",
+                colons,
+                "X-Forwarded-Port",
+                "1");
+            origin(PROXY, "Forwarded", large + "=");
+          }
+        });
   }
 
   @Property
