@@ -6,6 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Reading of JSON bodies of one class, with all problems of an invalid body. */
 record JsonBodyReader(Class<?> type, ValueModel model, Json json) {
+  /** Length of the largest invalid body whose problems are all searched, on an event loop. */
+  static final int MAX_SEARCHED_BYTES = 256 * 1024;
 
   /** Returns the body; null when JSON is no value of the class. */
   @Nullable Object read(Buffer bytes, boolean limits, ProblemList problems) {
@@ -15,8 +17,10 @@ record JsonBodyReader(Class<?> type, ValueModel model, Json json) {
       return value;
     } catch (Json.Malformed malformed) {
       try {
-        Object tree = json.read(bytes, Object.class);
-        new ValueCheck("body", true, json, problems).check(model, tree); // no value to validate
+        if (bytes.length() <= MAX_SEARCHED_BYTES) {
+          Object tree = json.read(bytes, Object.class);
+          new ValueCheck("body", true, json, problems).check(model, tree); // no value to validate
+        }
       } catch (Json.Malformed invalid) {
         // No JSON: the first parse has named the place.
       }

@@ -19,7 +19,7 @@ final class ProblemList {
    * @param path names and indexes; empty for the whole body
    */
   void add(String in, List<?> path, String message) {
-    if (problems.size() < MAX_PROBLEMS) {
+    if (!isFull()) {
       StringBuilder field = new StringBuilder();
       for (Object step : path) {
         String name = step instanceof Integer index ? "[" + index + "]" : "." + step;
@@ -31,7 +31,7 @@ final class ProblemList {
 
   /** Adds a problem of a field by its text. */
   void add(String in, String field, String message) {
-    if (problems.size() < MAX_PROBLEMS) {
+    if (!isFull()) {
       problems.add(
           new JsonObject()
               .put("in", in)
@@ -42,6 +42,11 @@ final class ProblemList {
 
   private static String shorten(String text) {
     return text.length() <= MAX_CHARS ? text : text.substring(0, MAX_CHARS) + "…";
+  }
+
+  /** Returns whether further problems are dropped. */
+  boolean isFull() {
+    return problems.size() >= MAX_PROBLEMS;
   }
 
   boolean isEmpty() {

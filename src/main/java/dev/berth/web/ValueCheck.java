@@ -5,6 +5,7 @@ import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -13,11 +14,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Search for the problems of one value, typed or as the maps and lists of its JSON. A failed parse
- * names its first problem only; this search finds all.
+ * names its first problem only; this search finds all, up to its limits.
  */
 final class ValueCheck {
-  /** Number of values of a tree that are checked; each costs a parse of its own. */
-  static final int MAX_PARSES = 10_000;
+  /** Number of parses, one for each value of a tree, that end a search. */
+  static final int MAX_PARSES = 1_000;
 
   private final String in;
   private final boolean limits;
@@ -46,8 +47,11 @@ final class ValueCheck {
     path.remove(path.size() - 1);
   }
 
-  /** Checks a value. */
+  /** Checks a value, unless the search is complete. */
   void check(ValueModel model, @Nullable Object value) {
+    if (isComplete()) {
+      return;
+    }
     Object found = value instanceof Optional<?> optional ? optional.orElse(null) : value;
     found = found instanceof Object[] array ? Arrays.asList(array) : found;
     if (found == null) {
@@ -59,9 +63,9 @@ final class ValueCheck {
     } else if (model.isMap() && found instanceof Map<?, ?> map) {
       map.forEach((key, each) -> check(key, model.element(), each));
     } else if (model.isList() && found instanceof Collection<?> all) {
-      int i = 0;
-      for (Object each : all) {
-        check(i++, model.element(), each);
+      Iterator<?> each = all.iterator();
+      for (int i = 0; each.hasNext() && !isComplete(); i++) {
+        check(i, model.element(), each.next());
       }
     } else if (json != null && !parses(model, found)) {
       return;
@@ -69,6 +73,10 @@ final class ValueCheck {
     if (found != null && limits && !model.limits().isEmpty()) {
       checkLimits(model.limits(), found);
     }
+  }
+
+  private boolean isComplete() {
+    return problems.isFull() || parses >= MAX_PARSES;
   }
 
   private void problem(String message) {
@@ -82,7 +90,9 @@ final class ValueCheck {
     } else if (owner instanceof Map<?, ?> map) {
       members.parts.forEach(part -> check(part.name(), part.model(), map.get(part.name())));
       for (Object key : map.keySet()) {
-        if (members.closed && members.parts.stream().noneMatch(each -> each.name().equals(key))) {
+        if (!isComplete()
+            && members.closed
+            && members.parts.stream().noneMatch(each -> each.name().equals(key))) {
           path.add(key);
           problem("unknown (expected: " + members + ")");
           path.remove(path.size() - 1);
@@ -93,12 +103,11 @@ final class ValueCheck {
     }
   }
 
-  /** Returns whether JSON is a value of the class; true without a check beyond the maximum. */
+  /** Returns whether JSON is a value of the class. */
   private boolean parses(ValueModel model, Object value) {
     try {
-      if (parses++ < MAX_PARSES) {
-        json.read(json.write(value), model.raw());
-      }
+      parses++;
+      json.read(json.write(value), model.raw());
       return true;
     } catch (Json.Malformed malformed) {
       String end = model.scalar() == null ? "" : " (expected: " + model.scalar().expected() + ")";
@@ -123,7 +132,7 @@ final class ValueCheck {
                     Pattern.compile(limit.toString()).matcher(value.toString()).find();
                 default -> keyword.startsWith("min") ? size >= (int) limit : size <= (int) limit;
               };
-          if (!holds) {
+          if (!holds && !isComplete()) {
             problem("invalid (expected: " + keyword + " " + limit + ")");
           }
         });

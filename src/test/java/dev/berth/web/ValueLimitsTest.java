@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,6 +29,8 @@ class ValueLimitsTest {
           @Positive double weight,
           @Size(max = 1) List<String> tags) {}
       """;
+
+  private static final Predicate<String> TEXT = each -> each.contains("type `Integer`");
 
   record Numbers(List<Integer> all) {}
 
@@ -110,16 +113,44 @@ class ValueLimitsTest {
         .hasSize(7);
   }
 
+  /** Returns a body: a number, repetitions and a value that is no number. */
+  private static String numbers(int repetitions, String each) {
+    return "{\"all\":[7" + each.repeat(repetitions) + ",\"x\"]}";
+  }
+
+  private List<String> problemsOfNumbers(String json) {
+    return problems(Numbers.class, new TypeModels(Numbers.class).of(Numbers.class), json);
+  }
+
   @Test
-  void aMillionInvalidValuesEndWithinBounds() {
-    ValueModel numbers = new TypeModels(Numbers.class).of(Numbers.class);
-    StringBuilder json = new StringBuilder("{\"all\":[\"x\"");
-    for (int i = 0; i < 1_000_000; i++) {
-      json.append(i % 2 == 0 ? ",7" : ",null");
-    }
+  void searchEndsWithTheLastProblemOfTheList() {
+    String json = numbers(ProblemList.MAX_PROBLEMS, ",null");
+    assertThat(problemsOfNumbers(json)).hasSize(ProblemList.MAX_PROBLEMS).noneMatch(TEXT);
+    assertThat(problemsOfNumbers(json.replaceFirst(",null", ""))).anyMatch(TEXT);
+  }
+
+  @Test
+  void searchEndsWithTheLastParse() {
+    String late = numbers(ValueCheck.MAX_PARSES - 2, ",7").replace("]", ",null]");
+    assertThat(problemsOfNumbers(late)).singleElement().matches(TEXT);
+    assertThat(problemsOfNumbers(late.replaceFirst(",7", ""))).hasSize(2);
+    String later = numbers(ValueCheck.MAX_PARSES, ",7"); // named by the parse of the whole body
+    assertThat(problemsOfNumbers(later)).singleElement().matches(TEXT);
+  }
+
+  @Test
+  void largeInvalidBodyHasItsFirstProblemOnly() {
+    String json = numbers(1, ",null,\"x\"");
+    String fill = " ".repeat(JsonBodyReader.MAX_SEARCHED_BYTES - json.length());
+    assertThat(problemsOfNumbers(json + fill)).hasSize(3);
+    assertThat(problemsOfNumbers(json + fill + " ")).singleElement().matches(TEXT);
+  }
+
+  @Test
+  void largeValidBodyEndsItsSearchWithinBounds() {
+    String json = numbers(1_000_000, ",null").replace(",\"x\"", "");
     long began = System.nanoTime();
-    List<String> problems = problems(Numbers.class, numbers, json.append("]}").toString());
-    assertThat(problems).hasSize(ProblemList.MAX_PROBLEMS);
+    assertThat(problemsOfNumbers(json)).hasSize(ProblemList.MAX_PROBLEMS);
     assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofSeconds(20));
   }
 }

@@ -40,8 +40,7 @@ final class ForwardedWalk {
   private record ForwardedHop(
       @Nullable String client, @Nullable String scheme, @Nullable String host) {
     private ForwardedHop {
-      if (host != null && host.length() > MAX_HOST_LENGTH) { // ends the walk
-        client = null;
+      if (host != null && host.length() > MAX_HOST_LENGTH) { // the client remains known
         host = null;
       }
     }
