@@ -36,6 +36,7 @@ final class RequestForm extends DefaultHttpDataFactory {
   private final Supplier<@Nullable Handler<HttpServerFileUpload>> uploads;
   private final HttpPostRequestDecoder decoder;
   private @Nullable RequestUpload current;
+  private boolean decoding; // an upload's handler may end the request
   private boolean over;
 
   private RequestForm(
@@ -87,7 +88,9 @@ final class RequestForm extends DefaultHttpDataFactory {
         new RequestUpload(
             request, name, filename, contentType, contentTransferEncoding, charset, size);
     current = upload;
-    request.emit(uploads.get(), upload);
+    if (!over) {
+      request.emit(uploads.get(), upload);
+    }
     return new MemoryFileUpload(
         name, filename, contentType, contentTransferEncoding, charset, size) {
       @Override
@@ -142,12 +145,18 @@ final class RequestForm extends DefaultHttpDataFactory {
     if (over) {
       return false;
     }
+    decoding = true;
     try {
       step.run();
       return true;
     } catch (DecoderException | IOException malformed) {
       request.fail(malformed); // which ends this form
       return false;
+    } finally {
+      decoding = false;
+      if (over) {
+        decoder.destroy();
+      }
     }
   }
 
@@ -164,7 +173,9 @@ final class RequestForm extends DefaultHttpDataFactory {
   private void destroy() {
     if (!over) {
       over = true;
-      decoder.destroy();
+      if (!decoding) {
+        decoder.destroy();
+      }
     }
   }
 

@@ -201,6 +201,7 @@ final class RequestUpload implements HttpServerFileUpload {
                             file = whole ? opened : null;
                           }
                           if (whole) {
+                            request.completes(target);
                             return Future.succeededFuture();
                           }
                           files.delete(target);

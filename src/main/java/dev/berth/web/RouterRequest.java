@@ -226,25 +226,34 @@ final class RouterRequest extends RouterRequestHead {
   }
 
   private void cancel() {
-    response.close();
-    fail(RouterResponse.CLOSED);
-    response.settleIfClosing();
-    deleteFiles(true);
+    try {
+      response.close();
+    } finally {
+      try {
+        fail(RouterResponse.CLOSED);
+      } finally {
+        response.settleIfClosing();
+        deleteFiles(true);
+      }
+    }
   }
 
   /** Handles the end of the response, or of a cancelled request. */
   void onOver(boolean cancelled) {
     ignoreCancel.run();
-    if (form != null) {
-      form.fail(RouterResponse.CLOSED);
-      form = null;
+    try {
+      if (form != null) {
+        form.fail(RouterResponse.CLOSED);
+        form = null;
+      }
+    } finally {
+      deleteFiles(cancelled);
     }
-    deleteFiles(cancelled);
   }
 
   private void deleteFiles(boolean all) {
-    if (files != null) {
-      for (String file : files) {
+    synchronized (response) {
+      for (String file : files == null ? Set.<String>of() : files) {
         if (all || owner.isUpload(file)) {
           context.owner().fileSystem().delete(file); // may be moved or deleted already
         }
@@ -259,6 +268,15 @@ final class RouterRequest extends RouterRequestHead {
         files = new LinkedHashSet<>();
       }
       files.add(file);
+    }
+  }
+
+  /** Leaves a complete file to the Router, except within the directory of uploads. */
+  void completes(String file) {
+    synchronized (response) {
+      if (files != null && !owner.isUpload(file)) {
+        files.remove(file);
+      }
     }
   }
 
@@ -299,6 +317,9 @@ final class RouterRequest extends RouterRequestHead {
     synchronized (response) {
       requireUnread(newHandler);
       uploadHandler = newHandler;
+      if (newHandler != null) {
+        want();
+      }
     }
     return this;
   }

@@ -79,8 +79,14 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
     }
   }
 
-  private void startBody() {
-    head.tryComplete(Response.of(status.code(), takeHead(), new Response.Body.Produced(this)));
+  /** Sends the head. Its failure ends the response. */
+  private Future<Void> startBody() {
+    try {
+      head.tryComplete(Response.of(status.code(), takeHead(), new Response.Body.Produced(this)));
+      return Future.succeededFuture();
+    } catch (Throwable failure) {
+      return breakOff(failure);
+    }
   }
 
   @Override
@@ -113,8 +119,7 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
     if (isRefused()) {
       return Future.failedFuture(CLOSED);
     }
-    startBody();
-    return Future.succeededFuture();
+    return startBody();
   }
 
   private void requireLength() {
@@ -134,7 +139,10 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
     }
     if (!headWritten) {
       requireLength();
-      startBody();
+      Future<Void> started = startBody();
+      if (started.failed()) {
+        return started;
+      }
     }
     return sendPiece(piece);
   }
@@ -147,7 +155,7 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
       return Future.succeededFuture();
     }
     if (length >= 0 && bytesWritten > length) {
-      return breakOff();
+      return breakOff(otherLength());
     }
     queued += bytes;
     full = full || queued >= maxQueued;
@@ -162,11 +170,14 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
     return written.onComplete((sent, failed) -> onWritten(bytes));
   }
 
-  private Future<Void> breakOff() {
-    IllegalStateException failure =
-        new IllegalStateException(
-            "content-length: " + length + ", with " + bytesWritten + " bytes (expected: the same)");
+  private IllegalStateException otherLength() {
+    return new IllegalStateException(
+        "content-length: " + length + ", with " + bytesWritten + " bytes (expected: the same)");
+  }
+
+  private Future<Void> breakOff(Throwable failure) {
     ended = true;
+    head.tryFail(failure);
     body.tryFail(failure);
     over(false);
     return Future.failedFuture(failure);
@@ -198,39 +209,44 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
       }
     } else {
       bytesWritten += piece.length();
-      sendWhole(piece);
+      sent = sendWhole(piece);
     }
-    if (bodyEndHandler != null) {
-      bodyEndHandler.handle(null);
+    try {
+      if (bodyEndHandler != null) {
+        bodyEndHandler.handle(null);
+      }
+    } finally {
+      try {
+        if (!closed && endHandler != null) {
+          endHandler.handle(null);
+        }
+      } finally {
+        over(closed);
+      }
     }
-    if (!closed && endHandler != null) {
-      endHandler.handle(null);
-    }
-    over(closed);
     return sent;
   }
 
-  private void sendWhole(Buffer piece) {
-    Headers fields = takeHead();
-    if (length < 0 || length == piece.length()) {
-      head.tryComplete(Response.of(status.code(), fields, new Response.Body.Whole(piece)));
-    } else if (isBodiless()) {
-      body.tryComplete();
-      head.tryComplete(Response.of(status.code(), fields, new Response.Body.Produced(this)));
-    } else {
-      head.tryFail(
-          new IllegalStateException(
-              "content-length: "
-                  + length
-                  + ", with "
-                  + bytesWritten
-                  + " bytes (expected: the same)"));
+  private Future<Void> sendWhole(Buffer piece) {
+    try {
+      Headers fields = takeHead();
+      if (length < 0 || length == piece.length()) {
+        head.tryComplete(Response.of(status.code(), fields, new Response.Body.Whole(piece)));
+      } else if (isBodiless()) {
+        body.tryComplete();
+        head.tryComplete(Response.of(status.code(), fields, new Response.Body.Produced(this)));
+      } else {
+        return breakOff(otherLength());
+      }
+      return Future.succeededFuture();
+    } catch (Throwable failure) {
+      return breakOff(failure);
     }
   }
 
   private void endBody() {
     if (length >= 0 && bytesWritten < length && !isBodiless()) {
-      breakOff(); // else the client would wait for the rest
+      breakOff(otherLength()); // else the client would wait for the rest
     } else {
       body.tryComplete();
     }
@@ -364,11 +380,14 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
       closed = true;
       open = !ended;
     }
-    if (open) {
-      request.emit(exceptionHandler, CLOSED);
-      request.emit(endHandler, null);
+    try {
+      if (open) {
+        request.emit(exceptionHandler, CLOSED);
+        request.emit(endHandler, null);
+      }
+    } finally {
+      request.emit(closeHandler, null);
     }
-    request.emit(closeHandler, null);
   }
 
   /** Frees the slot of a cancelled stream whose close handler has run. */

@@ -50,6 +50,9 @@ abstract class RouterResponseHead implements HttpServerResponse {
   @Override
   public synchronized HttpServerResponse setStatusCode(int code) {
     requireHead();
+    if (code < 200 || code > 599) {
+      throw new IllegalArgumentException("status: " + code + " (expected: 200 to 599)");
+    }
     status =
         statusMessage == null
             ? HttpResponseStatus.valueOf(code)

@@ -262,6 +262,28 @@ class RouterTest {
     untilNoUploads();
   }
 
+  @Test
+  void uploadHandlerStartsTheBody() {
+    assertThat(upload("/bare-upload", part("a", "a.bin", "x")).body()).isEqualTo("a.bin");
+  }
+
+  @Test
+  void completeFileElsewhereOutlivesACancel() throws Exception {
+    String body = part("a", "a.bin", "x".repeat(1_000)) + "--X--\r\n";
+    String head =
+        "POST /shop/stored HTTP/1.1\r\nHost: test\r\nContent-Type: multipart/form-data;"
+            + " boundary=X\r\nContent-Length: "
+            + body.length()
+            + "\r\n\r\n";
+    try (Socket client = socket(head + body)) {
+      event("stored");
+      assertThat(client.getInputStream().available()).isZero();
+    }
+    event("left");
+    node.get("/shop/busy"); // the one event loop has handled the cancel
+    assertThat(WebApplications.webroot.resolve("stored.bin")).hasSize(1_000);
+  }
+
   private int count() {
     try {
       return uploads().size();
@@ -371,6 +393,15 @@ class RouterTest {
         assertThat(new String(all, StandardCharsets.ISO_8859_1)).doesNotContain("456");
       }
     }
+    untilOngoing(0);
+  }
+
+  @Test
+  void failureOfAHeadFreesTheSlot() {
+    assertThat(node.get("/shop/status-600").statusCode()).isEqualTo(500);
+    assertThat(node.get("/shop/broken/write").statusCode()).isEqualTo(500);
+    assertThat(node.get("/shop/broken/whole").statusCode()).isEqualTo(500);
+    assertThat(node.get("/shop/broken/end").body()).isEqualTo("all");
     untilOngoing(0);
   }
 

@@ -44,6 +44,11 @@ public final class WebApplications {
   /** Events of handlers that a test waits for, by name. */
   public static final Map<String, CompletableFuture<String>> EVENTS = new ConcurrentHashMap<>();
 
+  private static final io.vertx.core.Handler<Void> FAILS =
+      none -> {
+        throw new IllegalStateException("a handler that fails");
+      };
+
   private WebApplications() {}
 
   /** A Router with each handler of vertx-web, and a deployment that it calls. */
@@ -273,6 +278,50 @@ public final class WebApplications {
               vertx.setTimer(5, fired -> routing.response().write("456"));
             });
     router.get("/no-content").handler(routing -> routing.response().setStatusCode(204).end());
+    router.get("/status-600").handler(routing -> routing.response().setStatusCode(600).end());
+    router
+        .get("/broken/:where")
+        .handler(
+            routing ->
+                vertx.setTimer(
+                    1,
+                    fired -> {
+                      boolean atEnd = routing.pathParam("where").equals("end");
+                      (atEnd ? routing.response() : routing.response().headersEndHandler(FAILS))
+                          .setChunked(true);
+                      if (routing.pathParam("where").equals("write")) {
+                        routing.response().write("some");
+                      } else {
+                        routing.response().endHandler(FAILS).end("all");
+                      }
+                    }));
+    router
+        .post("/bare-upload")
+        .handler(
+            routing ->
+                routing
+                    .request()
+                    .setExpectMultipart(true)
+                    .uploadHandler(
+                        upload -> upload.endHandler(none -> routing.end(upload.filename()))));
+    router
+        .post("/stored")
+        .handler(
+            routing ->
+                routing
+                    .request()
+                    .setExpectMultipart(true)
+                    .uploadHandler(
+                        upload ->
+                            upload
+                                .streamToFileSystem(webroot.resolve("stored.bin").toString())
+                                .onSuccess(
+                                    stored -> {
+                                      routing
+                                          .response()
+                                          .closeHandler(none -> event("left").complete("yes"));
+                                      event("stored").complete("yes");
+                                    })));
     router.get("/ticks").handler(WebApplications::ticks);
     router.get("/stuck").handler(routing -> event("stuck").complete("called"));
     router.get("/error-page").handler(routing -> routing.fail(new IllegalArgumentException("bad")));
