@@ -233,6 +233,7 @@ public final class WaiterQueue {
 
   private void grantAll() {
     boolean exhausted = false; // a waiter that accepts every replica got no slot
+    boolean nothing = false; // and no slot is free for any other
     boolean passedOver = false; // a waiter that accepts only some replicas got none
     full.clear();
     Waiter waiter = ends.after;
@@ -248,15 +249,17 @@ public final class WaiterQueue {
         } else {
           if (!waiter.owner.picky() && !source.waitersMayLeave()) {
             // Without a limit, no waiter behind gets a slot either.
-            exhausted = !source.isLimited(waiter.owner.limit());
-            full.add(waiter.owner.limit());
+            String limit = waiter.owner.limit();
+            exhausted = !source.isLimited(limit);
+            nothing = exhausted && limit.isEmpty(); // a later slot may be without room for it
+            full.add(limit);
           }
           passedOver = true;
         }
       }
       waiter = next;
     }
-    nothingFree = exhausted;
+    nothingFree = nothing;
     if (passedOver && !exhausted && !unseen) {
       source.declineOffers();
     }
