@@ -125,7 +125,7 @@ class McpStormIT {
       assertThat(statuses)
           .containsOnlyOnce("200")
           .contains("404")
-          .containsOnly("200", "404", "503", "502"); // 502: written just before the close
+          .isSubsetOf("200", "404", "503", "502"); // 502: written just before the close
       rig.assertAtRest();
       try (FakeMcpServer next = new FakeMcpServer("two", server.port());
           ClientSocket client = rig.client()) {
