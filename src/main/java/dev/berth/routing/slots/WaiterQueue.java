@@ -235,7 +235,7 @@ public final class WaiterQueue {
     boolean exhausted = false; // a waiter that accepts every replica got no slot
     boolean nothing = false; // and no slot is free for any other
     boolean passedOver = false; // a waiter that accepts only some replicas got none
-    full.clear();
+    full.clear(); // if a round failed
     Waiter waiter = ends.after;
     while (waiter != ends && !exhausted) {
       Waiter next = waiter.after;
@@ -259,6 +259,7 @@ public final class WaiterQueue {
       }
       waiter = next;
     }
+    full.clear();
     nothingFree = nothing;
     if (passedOver && !exhausted && !unseen) {
       source.declineOffers();
@@ -307,6 +308,7 @@ public final class WaiterQueue {
 
   private boolean handOffToOldest(RoutedReplica replica) {
     absorb();
+    full.clear(); // if a round failed
     Waiter waiter = ends.after;
     while (waiter != ends && !takes(waiter, replica)) {
       waiter = waiter.after;
@@ -345,6 +347,7 @@ public final class WaiterQueue {
 
   /** Returns the first linked waiter that can use a slot, or the sentinel. */
   private Waiter firstTaker() {
+    full.clear(); // if a round failed
     Waiter waiter = ends.after;
     while (waiter != ends && (!waiter.waiting() || waiter.owner.paused())) {
       waiter = waiter.after;
