@@ -174,11 +174,10 @@ final class RemoteWaiters implements SlotObserver {
       own.onSlotFreed(slots);
       return;
     }
-    boolean paused = pauses(slots);
-    while (isFree(slots) && isTheirs(oldest(free(slots))) && offerOne(slots)) {
-      paused = pauses(slots);
+    while (!pauses(slots) && isFree(slots) && isTheirs(oldest(free(slots))) && offerOne(slots)) {
+      // Offers the next free slots.
     }
-    if (paused) {
+    if (pauses(slots)) {
       return;
     }
     own.onSlotFreed(slots);

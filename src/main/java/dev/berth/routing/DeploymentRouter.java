@@ -367,7 +367,8 @@ public final class DeploymentRouter implements HandleMetricSource {
     if (!replica.isNewOffer(offer.attempt().counter())) {
       return; // a duplicate: to decline it would release the lease that the first copy became
     }
-    if (!queue.hasTakers() || !replica.routable()) {
+    boolean fits = offer.cost() == 1 || queue.slotsNeeded() > queue.size();
+    if (!queue.hasTakers() || !replica.routable() || !fits) {
       replica.decline(offer);
       return;
     }

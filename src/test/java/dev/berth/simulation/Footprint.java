@@ -62,6 +62,7 @@ public final class Footprint {
           node.LedgerMaintenanceVerticle.sweeps
           node.loops.LoopWatch.answered
           node.loops.LoopWatch.beats
+          replica.RemoteWaiters$RemoteWaiter.cost
           replica.LoopReplica.failed
           replica.HealthCheckWheel.touched
           replica.LoopReplica.frameBytes

@@ -152,8 +152,15 @@ final class Invariants implements Executions.Listener {
             && !instance.avoids(Replicas.info(incarnation.replica))
             && on.controller.isRoutableAt(instance, incarnation)) {
           throw on.world.fail(
-              "%s: %s of cost %d waits beside as many free slots of %s"
-                  .formatted(instance.node, op, op.cost, incarnation.replica.replicaId()));
+              "%s: %s of cost %d waits beside as many free slots of %s: %s"
+                  .formatted(
+                      instance.node,
+                      op,
+                      op.cost,
+                      incarnation.replica.replicaId(),
+                      waiting.stream()
+                          .map(each -> place(each) + ": " + each.cost + " " + overdue(each))
+                          .toList()));
         }
       }
     }
@@ -267,7 +274,7 @@ final class Invariants implements Executions.Listener {
           && request != granted
           && RoutingProbe.isWaiting(request)
           && !mayStay(op, replica)
-          && op.cost <= RoutingProbe.cost(granted)
+          && mayUse(op, RoutingProbe.cost(granted), replica, instance)
           && RoutingProbe.place(request) < place) {
         if (instance.isBlocked(op.loopIndex)) {
           on.coverage.seen(Transition.WAITER_PASSED_OVER);
@@ -278,6 +285,13 @@ final class Invariants implements Executions.Listener {
                 .formatted(place, op, RoutingProbe.place(request)));
       }
     }
+  }
+
+  /** Whether the slots granted to another could be its own: an offer is of one number of slots. */
+  private static boolean mayUse(
+      Op op, int granted, @Nullable ReplicaInfo replica, SimulatedInstance instance) {
+    boolean here = replica == null || replica.address().node().equals(instance.node);
+    return here ? op.cost <= granted : op.cost == granted;
   }
 
   /**

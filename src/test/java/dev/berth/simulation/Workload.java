@@ -204,7 +204,6 @@ final class Workload {
     CallOptions options =
         CallOptions.defaults()
             .withRequestId(op.requestId)
-            .withCost(op.cost)
             .withReservationTtl(Duration.ofNanos(ttlNanos()));
     if (op.hasDeadline()) {
       options =

@@ -215,6 +215,11 @@ public final class RemoteReplica extends RoutedReplica {
   }
 
   @Override
+  boolean isOffered(int cost) {
+    return offers.stream().anyMatch(offer -> offer.cost == cost);
+  }
+
+  @Override
   public void declineOffers() {
     for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
       offersSize.decrementAndGet();

@@ -84,6 +84,11 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   /** Counts remote slots that another instance's router transferred to this one. */
   public void takeOver(int cost) {}
 
+  /** Returns whether as many slots are offered together. */
+  boolean isOffered(int cost) {
+    return false;
+  }
+
   /** Declines all offers that no waiter used. */
   public void declineOffers() {}
 

@@ -88,6 +88,11 @@ public record SlotSource(
   }
 
   @Override
+  public boolean isOffered(int cost) {
+    return Stream.of(replicas.get().all).anyMatch(each -> each.isOffered(cost));
+  }
+
+  @Override
   public void declineOffers() {
     for (RoutedReplica each : replicas.get().all) {
       each.declineOffers();

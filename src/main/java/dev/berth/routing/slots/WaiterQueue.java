@@ -84,6 +84,11 @@ public final class WaiterQueue {
       return null;
     }
 
+    /** Returns whether as many slots are offered together. */
+    default boolean isOffered(int cost) {
+      return false;
+    }
+
     /** Declines the offered slots: each waiter was looked at, and none accepts them. */
     default void declineOffers() {}
   }
@@ -106,6 +111,7 @@ public final class WaiterQueue {
   private final Set<String> full = new HashSet<>(); // limits without room in this round
   private int unfit = NONE; // no replica has as many free slots; valid unless unseen is set
   private boolean news; // a waiter arrived that needs fewer
+  private boolean unusable; // offers may be left for a waiter of several slots that has left
   private @Nullable Waiter keeper; // the waiter for which a replica is kept
   private @Nullable RoutedReplica kept;
 
@@ -284,6 +290,10 @@ public final class WaiterQueue {
     if (unfit == NONE || news) {
       grantAll();
     }
+    if (unusable && moreSlots.get() == 0) {
+      unusable = false;
+      source.declineOffers();
+    }
     Waiter first = firstTaker();
     if (first != ends) {
       oldestNanos = first.owner.sinceNanos();
@@ -298,7 +308,7 @@ public final class WaiterQueue {
     news = false;
     full.clear(); // if a round failed
     Waiter waiter = ends.after;
-    while (waiter != ends && !exhausted) {
+    while (waiter != ends && !(exhausted && moreSlots.get() == 0)) {
       Waiter next = waiter.after;
       if (!waiter.waiting()) {
         unlink(waiter);
@@ -315,7 +325,7 @@ public final class WaiterQueue {
             // Without a limit, no waiter behind gets as many slots either.
             String limit = waiter.owner.limit();
             boolean anyLimit = !source.isLimited(limit);
-            exhausted = anyLimit && waiter.cost == 1;
+            exhausted |= anyLimit && waiter.cost == 1;
             if (anyLimit && limit.isEmpty()) { // a later slot may be without room for it
               unfit = Math.min(unfit, waiter.cost);
             } else if (waiter.cost == 1) {
@@ -335,7 +345,7 @@ public final class WaiterQueue {
     if (large == null && !exhausted) {
       keep(null, null);
     }
-    if (passedOver && !exhausted && !unseen) {
+    if (passedOver && waiter == ends && !unseen) {
       source.declineOffers();
     }
   }
@@ -344,7 +354,8 @@ public final class WaiterQueue {
   private boolean isFull(Waiter waiter) {
     WaiterOwner owner = waiter.owner;
     return !owner.picky()
-        && (waiter.cost >= unfit || !full.isEmpty() && full.contains(owner.limit()));
+        && (waiter.cost >= unfit || !full.isEmpty() && full.contains(owner.limit()))
+        && !(waiter.cost > 1 && source.isOffered(waiter.cost));
   }
 
   /** Returns the replica to keep for a waiter that was overtaken for long; null for none. */
@@ -361,6 +372,7 @@ public final class WaiterQueue {
 
   private void unlink(Waiter waiter) {
     waiter.unlink();
+    unusable |= waiter.cost > 1;
     if (waiter == keeper) {
       keep(null, null);
     }
@@ -370,7 +382,7 @@ public final class WaiterQueue {
     if (kept != replica) {
       if (kept != null) {
         kept.keep(false);
-        unfit = NONE; // the kept slots are free for others
+        pump(); // the kept slots are free for others
       }
       if (replica != null) {
         replica.keep(true);
