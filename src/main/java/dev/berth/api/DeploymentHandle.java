@@ -100,9 +100,9 @@ public interface DeploymentHandle {
   Future<StreamedResponse> stream(Request request);
 
   /**
-   * Chooses a replica and reserves one of its slots, or as many as the cost of this handle, waiting
-   * in the same queue as calls. A dispatch of the selection uses the method name, the session and
-   * the cost that this handle has now.
+   * Chooses a replica and reserves as many of its slots as a call of this handle takes. A choose
+   * waits in the same queue as calls. A dispatch of the selection uses the method name, the session
+   * and the cost that this handle has now.
    *
    * @return the selection, which the caller must dispatch or close; otherwise its lease expires
    */

@@ -129,7 +129,7 @@ public final class DeploymentConfig {
           .means(
               "Time during which younger requests may take slots past a request that needs more"
                   + " slots of one replica than are free. Then the slots that become free on one"
-                  + " replica are kept for it.");
+                  + " replica are set aside for it.");
   public static final ConfigKey<Duration> REQUEST_TIMEOUT_S =
       OWN_ROUTER
           .optional("request_timeout_s", Types.SECONDS)

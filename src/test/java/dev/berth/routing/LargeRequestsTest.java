@@ -75,7 +75,7 @@ class LargeRequestsTest {
   }
 
   @Test
-  void overtakenRequestStartsOnceTheSlotsOfOneReplicaAreKeptForIt() {
+  void overtakenRequestStartsOnceOneReplicaHasItsSlots() {
     RoutingWorld.Replica replica = world.published(world.local("r", 4));
     for (int i = 0; i < 4; i++) {
       call("/before" + i, 1);
@@ -102,7 +102,7 @@ class LargeRequestsTest {
 
   /** Only one replica is kept, that with the most free slots; remote routers get none there. */
   @Test
-  void otherReplicasServeWhileOneIsKept() {
+  void otherReplicasServeWhileOneWaitsForALargeRequest() {
     RoutingWorld.Replica one = world.local("one", 3);
     RoutingWorld.Replica two = world.published(world.local("two", 3));
     for (int i = 0; i < 6; i++) {
@@ -129,7 +129,7 @@ class LargeRequestsTest {
   }
 
   @Test
-  void keptSlotsAreFreeAgainWhenTheirWaiterLeaves() {
+  void slotsSetAsideAreFreeAgainWhenTheirWaiterLeaves() {
     RoutingWorld.Replica replica = world.published(world.local("r", 2));
     call("/one", 1);
     call("/two", 1);

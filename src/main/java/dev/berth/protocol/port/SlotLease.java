@@ -6,8 +6,8 @@ import dev.berth.protocol.SlotToken;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One or more slots of a replica, reserved until a deadline. A lease ends exactly once: consumed,
- * released or expired. The thread that ends the lease changes the state of its slots. Thread-safe.
+ * Slots of a replica, reserved until a deadline. A lease ends exactly once: consumed, released or
+ * expired. The thread that ends the lease changes the state of its slots. Thread-safe.
  */
 public interface SlotLease {
 

@@ -30,7 +30,7 @@ public interface SlotObserver {
     return false;
   }
 
-  /** Returns the time for which a waiter of several slots may be overtaken by younger ones. */
+  /** Returns the time for which younger waiters may overtake one of several slots. */
   default long maxOvertakeNanos() {
     return Long.MAX_VALUE;
   }

@@ -26,11 +26,11 @@ public interface Slots {
   /** Returns whether the replica grants nothing new. */
   boolean draining();
 
-  /** Refuses remote requests as FULL while the free slots are kept for a local waiter. */
+  /** Refuses remote requests as FULL while the free slots are set aside for a local waiter. */
   void keepForLocal(boolean kept);
 
   /**
-   * Refuses all requests as FULL, but for offers, while the free slots are kept for a remote
+   * Refuses all requests except offers as FULL while the free slots are set aside for a remote
    * router.
    */
   void keepForRemote(boolean kept);

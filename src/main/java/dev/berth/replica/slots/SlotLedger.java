@@ -428,7 +428,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
     int before = changeMax(checkedMax(max)); // before the stamp: see the class comment
     change(seen -> seen + STAMP_ONE);
     boolean kept = keptForRemote;
-    keepForRemote(false); // for a waiter that may no longer fit; the observer decides anew
+    keepForRemote(false); // its waiter may no longer fit; the observer decides again
     if (kept || before < max || (before > 0 && max == 0)) { // waiters may leave a closed replica
       observer.onSlotFreed(this);
     }

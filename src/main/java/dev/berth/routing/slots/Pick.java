@@ -29,7 +29,7 @@ public final class Pick {
    * them.
    *
    * @param holdNanos the hold time in nanoseconds, or {@link Grant#RUN} to run at once
-   * @param kept a replica that is left out, as it is kept for another request; null for none
+   * @param kept a replica to leave out, set aside for another request; null for none
    * @return null if every replica that the request accepts is full
    */
   public static @Nullable Grant from(

@@ -36,8 +36,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Large waiters.</b> A waiter that needs more slots than any replica has free stays at its
  * place, and younger waiters that need fewer are granted past it. Once the oldest such waiter has
- * been overtaken for the source's maximum time, one replica is kept for it: waiters behind it get
- * no slot there, and remote routers neither, until it is granted or leaves.
+ * been overtaken for the source's maximum time, one replica is set aside for it: waiters behind it
+ * get no slot there, and remote routers neither, until it is granted or leaves.
  *
  * <p><b>Blocked loops.</b> The pump skips the waiters of a blocked event loop until the loop runs
  * again, and these waiters keep their places. A slot granted to such a waiter would stay unused
@@ -65,7 +65,9 @@ public final class WaiterQueue {
       return grantFor(owner);
     }
 
-    /** Returns the time from which a waiter has been overtaken until a replica is kept for it. */
+    /**
+     * Returns the time from which a waiter has been overtaken until a replica is set aside for it.
+     */
     default long maxOvertakeNanos() {
       return Long.MAX_VALUE;
     }
@@ -76,9 +78,9 @@ public final class WaiterQueue {
     }
 
     /**
-     * Returns the replica to keep for a waiter; null if none can hold it.
+     * Returns the replica to set aside for a waiter; null if none can hold it.
      *
-     * @param before the replica kept so far, which is preferred
+     * @param before the replica set aside so far, which is preferred
      */
     default @Nullable RoutedReplica keptFor(WaiterOwner owner, @Nullable RoutedReplica before) {
       return null;
@@ -112,7 +114,7 @@ public final class WaiterQueue {
   private int unfit = NONE; // no replica has as many free slots; valid unless unseen is set
   private boolean news; // a waiter arrived that needs fewer
   private boolean unusable; // offers may be left for a waiter of several slots that has left
-  private @Nullable Waiter keeper; // the waiter for which a replica is kept
+  private @Nullable Waiter keeper; // has the replica set aside
   private @Nullable RoutedReplica kept;
 
   private final AtomicInteger moreSlots = new AtomicInteger(); // needed beside one per waiter
@@ -303,7 +305,7 @@ public final class WaiterQueue {
   private void grantAll() {
     boolean exhausted = false; // a waiter of one slot that accepts every replica got none
     boolean passedOver = false; // a waiter that accepts only some replicas got none
-    RoutedReplica closed = null; // kept for a waiter ahead
+    RoutedReplica closed = null; // set aside for a waiter ahead
     Waiter large = null; // the first waiter of several slots that got none
     news = false;
     full.clear(); // if a round failed
@@ -350,7 +352,9 @@ public final class WaiterQueue {
     }
   }
 
-  /** Returns whether a search for no more slots, of all replicas, found none in this round. */
+  /**
+   * Returns whether a search of all replicas for at most as many slots found none in this round.
+   */
   private boolean isFull(Waiter waiter) {
     WaiterOwner owner = waiter.owner;
     return !owner.picky()
@@ -382,7 +386,7 @@ public final class WaiterQueue {
     if (kept != replica) {
       if (kept != null) {
         kept.keep(false);
-        pump(); // the kept slots are free for others
+        pump(); // its slots are free for others
       }
       if (replica != null) {
         replica.keep(true);
