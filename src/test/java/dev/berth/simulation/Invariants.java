@@ -202,7 +202,6 @@ final class Invariants implements Executions.Listener {
     if (large == null || place(large) > place) {
       return;
     }
-    on.coverage.seen(Transition.LARGE_OVERTAKEN);
     int cost = large.cost;
     List<String> fitting =
         RoutingProbe.routable(instance.router).stream()

@@ -96,8 +96,6 @@ enum Transition {
   TIMEOUT,
   HANDLER_FAILED,
   PAYLOAD_TOO_LARGE,
-  COST_TOO_LARGE,
-  LARGE_OVERTAKEN,
   DEPLOYMENT_UNAVAILABLE;
 
   static Optional<Transition> ofMessage(BusMessage message) {
@@ -136,9 +134,8 @@ enum Transition {
       case OUTCOME_UNKNOWN -> OUTCOME_UNKNOWN;
       case CANCELLED -> CANCELLED;
       case TIMEOUT -> TIMEOUT;
-      case HANDLER_FAILED, NO_SUCH_METHOD -> HANDLER_FAILED;
+      case HANDLER_FAILED, NO_SUCH_METHOD, COST_TOO_LARGE -> HANDLER_FAILED;
       case PAYLOAD_TOO_LARGE -> PAYLOAD_TOO_LARGE;
-      case COST_TOO_LARGE -> COST_TOO_LARGE;
     };
   }
 }

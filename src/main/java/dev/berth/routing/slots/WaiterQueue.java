@@ -39,6 +39,8 @@ import org.jspecify.annotations.Nullable;
  * been overtaken for the source's maximum time, one replica is set aside for it: waiters behind it
  * get no slot there, and remote routers neither, until it is granted or leaves.
  *
+ * <p>The class has over 500 lines, because one runner changes all of this state together.
+ *
  * <p><b>Blocked loops.</b> The pump skips the waiters of a blocked event loop until the loop runs
  * again, and these waiters keep their places. A slot granted to such a waiter would stay unused
  * while other waiters need a slot.

@@ -100,7 +100,7 @@ class WireCodecTest {
   }
 
   @Test
-  void aCostOfOneTakesNoByteAndALargerOneAVarintAtTheEnd() {
+  void costOfOneTakesNoByteAndOthersAreVarints() {
     Buffer one = encoded(offer(1));
     assertThat(encoded(offer(127)).length()).isEqualTo(one.length() + 1);
     assertThat(encoded(offer(65_535)).length()).isEqualTo(one.length() + 3);
