@@ -8,6 +8,7 @@ import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
+import dev.berth.protocol.BatchSettings;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -39,7 +40,12 @@ public final class DeploymentConfig {
               "max_ongoing_requests",
               Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
               Deployment.DEFAULT_MAX_ONGOING_REQUESTS)
-          .means("Slots of a replica: maximum of concurrent requests.");
+          .fallback(
+              DeploymentConfig::usualOngoing,
+              "5, or berth.batching's max_batch_size x max_concurrent_batches")
+          .means(
+              "Slots of a replica: maximum of concurrent requests. With berth.batching, at least"
+                  + " max_batch_size x max_concurrent_batches.");
   public static final ConfigKey<Integer> MAX_QUEUED_REQUESTS =
       ROUTER
           .key("max_queued_requests", Types.integerOrNone(1, Integer.MAX_VALUE, "requests"), -1)
@@ -193,6 +199,10 @@ public final class DeploymentConfig {
   public static final ConfigKey<Duration> FALLBACK_AFTER_MS =
       OWN_ROUTER.add(UpstreamOptions.FALLBACK_AFTER_MS);
 
+  public static final ConfigKey<Settings> BATCHING =
+      OWN.optional("batching", BatchingOptions.SECTION)
+          .means("Batches of requests, for a handler that takes batches.");
+
   public static final ConfigKey<Settings> MCP =
       OWN.optional("mcp", McpOptions.SECTION)
           .fallback(DeploymentConfig::usualMcp, "null")
@@ -224,6 +234,35 @@ public final class DeploymentConfig {
         : null;
   }
 
+  /** Returns the rules of a deployment's batches; null when its requests run alone. */
+  public static @Nullable BatchSettings batching(Settings deployment) {
+    Settings batching = deployment.find(BATCHING);
+    return batching == null ? null : BatchingOptions.read(batching);
+  }
+
+  private static Integer usualOngoing(Settings deployment) {
+    BatchSettings batching = batching(deployment);
+    return batching == null
+        ? Deployment.DEFAULT_MAX_ONGOING_REQUESTS
+        : (int) Math.min(batching.slots(), Deployment.MAX_ONGOING_REQUESTS_LIMIT);
+  }
+
+  /**
+   * Requires slots for the batches of effective settings.
+   *
+   * @throws IllegalArgumentException when there are fewer
+   */
+  static void requireBatchSlots(Settings said) {
+    BatchSettings batching = batching(said);
+    Integer slots = said.get(MAX_ONGOING_REQUESTS);
+    if (batching != null && slots < batching.slots()) {
+      throw MAX_ONGOING_REQUESTS.refusal(
+          slots.toString(),
+          "at least max_batch_size x max_concurrent_batches, %s x %s = %s"
+              .formatted(batching.maxSize(), batching.maxConcurrent(), batching.slots()));
+    }
+  }
+
   /** Returns an entry without overrides. */
   public static Settings of(String name) {
     return SECTION.empty().with(NAME, name);
@@ -241,9 +280,10 @@ public final class DeploymentConfig {
     return of(code.name())
         .with(NUM_REPLICAS, code.autoscaling() == null ? code.numReplicas() : null)
         .with(AUTOSCALING_CONFIG, AutoscalingOptions.of(code.autoscaling()))
-        .with(MAX_ONGOING_REQUESTS, code.maxOngoingRequests())
+        .with(MAX_ONGOING_REQUESTS, code.ownMaxOngoingRequests())
         .with(USER_CONFIG, code.userConfig())
-        .with(SPREAD, code.spreadOverLoops() ? HandlerSpread.EVENT_LOOPS : HandlerSpread.SINGLE);
+        .with(SPREAD, code.spreadOverLoops() ? HandlerSpread.EVENT_LOOPS : HandlerSpread.SINGLE)
+        .put(BATCHING, BatchingOptions.of(code.batching()));
   }
 
   private static void check(Settings values) {
@@ -356,6 +396,11 @@ public final class DeploymentConfig {
    */
   static Settings over(Settings file, Settings code) {
     Settings both = file.over(code);
+    Settings mine = own(file) == null ? null : file.find(BATCHING);
+    Settings theirs = code.find(BATCHING);
+    if (mine != null && theirs != null) {
+      both = both.put(BATCHING, mine.within(null).over(theirs.within(null)));
+    }
     return file.gives(NUM_REPLICAS) && !autoscales(file)
         ? both.put(AUTOSCALING_CONFIG, null)
         : both; // and autoscaling replaces a fixed number of the code

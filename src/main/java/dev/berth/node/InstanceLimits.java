@@ -88,7 +88,8 @@ public record InstanceLimits(
         defaults.maxBufferedBodyBytes(),
         limits.get(MetricsOptions.STATS_TIMEOUT_MS).toNanos(),
         defaults.routePrefix(),
-        limits.get(HttpOptions.ROOT_PATH));
+        limits.get(HttpOptions.ROOT_PATH),
+        null);
   }
 
   /**

@@ -149,7 +149,8 @@ public final class InstanceRouters {
         refusal.get(Backpressure.STATUS_CODE),
         retryAfter == null ? -1 : (int) retryAfter.toSeconds(),
         timeout == null ? Long.MAX_VALUE : timeout.toNanos(),
-        DeploymentConfig.autoscales(settings));
+        DeploymentConfig.autoscales(settings),
+        DeploymentConfig.batching(settings));
   }
 
   private static ProxyRules proxyRules(DeploymentTarget target) {

@@ -1,5 +1,8 @@
 package dev.berth.routing;
 
+import dev.berth.protocol.BatchSettings;
+import org.jspecify.annotations.Nullable;
+
 /**
  * Settings of a deployment's router that change live.
  *
@@ -14,6 +17,7 @@ package dev.berth.routing;
  * @param requestTimeoutNanos timeout of a request whose sender sets none; {@link Long#MAX_VALUE},
  *     the default, for no timeout of the deployment
  * @param autoscales whether the controller needs load reports; default false
+ * @param batching rules of batches; null, the default, when requests run alone
  */
 public record RouterSettings(
     int maxQueued,
@@ -23,4 +27,5 @@ public record RouterSettings(
     int refusalStatus,
     int retryAfterSeconds,
     long requestTimeoutNanos,
-    boolean autoscales) {}
+    boolean autoscales,
+    @Nullable BatchSettings batching) {}

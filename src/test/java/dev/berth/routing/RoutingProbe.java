@@ -27,7 +27,8 @@ public final class RoutingProbe {
           503,
           -1,
           Long.MAX_VALUE,
-          false);
+          false,
+          null);
 
   private RoutingProbe() {}
 
@@ -35,7 +36,7 @@ public final class RoutingProbe {
   public static RouterSettings settings(
       int maxQueued, long queueTimeoutNanos, long ttlNanos, long maxTtlNanos) {
     return new RouterSettings(
-        maxQueued, queueTimeoutNanos, ttlNanos, maxTtlNanos, 503, -1, Long.MAX_VALUE, false);
+        maxQueued, queueTimeoutNanos, ttlNanos, maxTtlNanos, 503, -1, Long.MAX_VALUE, false, null);
   }
 
   /** The settings, with another bound of the queue. */
@@ -63,7 +64,8 @@ public final class RoutingProbe {
         status,
         retryAfterSeconds,
         of.requestTimeoutNanos(),
-        autoscales);
+        autoscales,
+        of.batching());
   }
 
   /** A choose that waits, begun as a handle does. */

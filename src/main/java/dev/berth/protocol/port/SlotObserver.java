@@ -29,6 +29,12 @@ public interface SlotObserver {
   }
 
   /**
+   * Notifies the observer of a batch that the replica starts with loose requests. The observer may
+   * seat waiters with the same key until it returns; the replica then seals the batch.
+   */
+  default void onBatchOpen(BatchGroup group) {}
+
+  /**
    * Notifies the observer that a slot became free, or that the maximum was raised or became 0,
    * after the state has changed.
    */

@@ -1,0 +1,60 @@
+package dev.berth.protocol;
+
+import dev.berth.api.Headers;
+import java.util.List;
+
+/**
+ * Rules by which requests join a batch: {@code berth.batching} of a deployment.
+ *
+ * @param maxSize maximum of requests in a batch; 1 or more
+ * @param waitNanos maximum wait of a batch's oldest request for others
+ * @param maxConcurrent batches that a replica runs at a time
+ * @param eager whether an idle replica starts a batch at once
+ * @param maxItems maximum of the sizes of the requests in a batch, by the handler's own measure
+ * @param maxBytes maximum of their body bytes
+ * @param preferredSizes sizes to which a batch is cut when its wait is over, ascending
+ * @param same names of the headers whose values all requests of a batch share
+ */
+public record BatchSettings(
+    int maxSize,
+    long waitNanos,
+    int maxConcurrent,
+    boolean eager,
+    int maxItems,
+    long maxBytes,
+    List<Integer> preferredSizes,
+    List<String> same) {
+  public BatchSettings {
+    preferredSizes = preferredSizes.stream().sorted().toList();
+    same = List.copyOf(same);
+  }
+
+  /** Returns the key of a request; only requests with equal keys share a batch. */
+  public String keyOf(String method, Headers headers) {
+    if (same.isEmpty()) {
+      return method;
+    }
+    StringBuilder key = new StringBuilder(method);
+    for (String name : same) { // a value has no line break
+      String value = headers.get(name);
+      key.append('\n').append(value == null ? "\r" : value);
+    }
+    return key.toString();
+  }
+
+  /** Returns the number of requests in a batch when so many wait and the wait is over. */
+  public int sizeFor(int waiting) {
+    int size = Math.min(waiting, maxSize);
+    for (int i = preferredSizes.size() - 1; i >= 0; i--) {
+      if (preferredSizes.get(i) <= size) {
+        return preferredSizes.get(i);
+      }
+    }
+    return size;
+  }
+
+  /** Returns the slots that batches of the maximum size need. */
+  public long slots() {
+    return (long) maxSize * maxConcurrent;
+  }
+}
