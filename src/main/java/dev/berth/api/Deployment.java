@@ -86,6 +86,27 @@ public final class Deployment {
   }
 
   /**
+   * Creates a deployment as {@link #blocking(String, BlockingHandler)} does, with a handler of
+   * batches and {@link Batching#DEFAULTS}.
+   */
+  public static Deployment batch(String name, BatchHandler handler) {
+    Objects.requireNonNull(handler, "handler");
+    return of(name, replica -> handler).withBatching(Batching.DEFAULTS);
+  }
+
+  /**
+   * Creates a deployment of typed values as {@link #batch(String, BatchHandler)} does. The function
+   * receives the bodies of a batch and returns as many results.
+   *
+   * @param result type of the results, for the reader
+   */
+  public static <I, O> Deployment batch(
+      String name, Class<I> body, Class<O> result, BatchFunction<I, O> function) {
+    Objects.requireNonNull(result, "result");
+    return batch(name, BatchHandler.of(body, function));
+  }
+
+  /**
    * Creates a deployment whose replicas may have state, with one replica and default settings.
    *
    * @param name unique within the application
@@ -136,8 +157,8 @@ public final class Deployment {
   }
 
   /**
-   * Size and wait of batches, for a handler that takes batches. All other settings of batches come
-   * from the configuration file.
+   * Size and wait of batches, for a {@link BatchedHandler}. All other settings of batches come from
+   * the configuration file.
    *
    * @param maxBatchSize maximum of requests in a batch, from 1
    * @param batchWaitTimeout maximum wait of a batch's oldest request for others, from 0

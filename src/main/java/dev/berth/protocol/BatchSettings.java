@@ -42,15 +42,28 @@ public record BatchSettings(
     return key.toString();
   }
 
+  /** Returns the method of a key. */
+  public static String methodOf(String key) {
+    int end = key.indexOf('\n');
+    return end < 0 ? key : key.substring(0, end);
+  }
+
   /** Returns the number of requests in a batch when so many wait and the wait is over. */
   public int sizeFor(int waiting) {
-    int size = Math.min(waiting, maxSize);
+    if (waiting >= maxSize) {
+      return maxSize;
+    }
     for (int i = preferredSizes.size() - 1; i >= 0; i--) {
-      if (preferredSizes.get(i) <= size) {
+      if (preferredSizes.get(i) <= waiting) {
         return preferredSizes.get(i);
       }
     }
-    return size;
+    return waiting;
+  }
+
+  /** Returns whether the size of a batch is bounded by more than the number of its requests. */
+  public boolean weighs() {
+    return maxItems != Integer.MAX_VALUE || maxBytes != Long.MAX_VALUE;
   }
 
   /** Returns the slots that batches of the maximum size need. */

@@ -17,8 +17,8 @@ interface HandledRequest extends RequestContext, Completable<Response> {
    */
   void settle(@Nullable Response response, @Nullable Throwable failure);
 
-  /** Sets the call that runs a blocking handler. */
-  void calledBy(BlockingCall call);
+  /** Sets the call that runs a blocking handler, or the place in a batch. */
+  void calledBy(HandlerCall call);
 
   /** Ends the request because there is no thread for its handler, which never runs. */
   void notCalled(Throwable noThread);

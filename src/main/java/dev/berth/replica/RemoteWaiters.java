@@ -5,6 +5,7 @@ import dev.berth.protocol.BusMessage.SlotOffer;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.port.BatchGroup;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.SlotObserver;
@@ -157,6 +158,11 @@ final class RemoteWaiters implements SlotObserver {
       }
     }
     return oldest;
+  }
+
+  @Override
+  public void onBatchOpen(BatchGroup group) {
+    own.onBatchOpen(group);
   }
 
   @Override
