@@ -15,7 +15,7 @@ public record BatchResult(@Nullable Response response, @Nullable Throwable failu
   }
 
   /** Returns the failure of one request; the others of its batch are not affected. */
-  public static BatchResult failed(Throwable failure) {
+  public static BatchResult ofFailure(Throwable failure) {
     return new BatchResult(null, Objects.requireNonNull(failure, "failure"));
   }
 

@@ -25,7 +25,7 @@ public final class Deployment {
   private final boolean spreadOverLoops;
   private final Map<String, Object> userConfig;
   private final HandlerFactory factory;
-  private final @Nullable Batching batching;
+  private final @Nullable BatchRules batching;
 
   private Deployment(
       String name,
@@ -35,7 +35,7 @@ public final class Deployment {
       boolean spreadOverLoops,
       Map<String, Object> userConfig,
       HandlerFactory factory,
-      @Nullable Batching batching) {
+      @Nullable BatchRules batching) {
     this.name = Objects.requireNonNull(name, "name");
     this.numReplicas = numReplicas;
     this.autoscaling = autoscaling;
@@ -87,11 +87,11 @@ public final class Deployment {
 
   /**
    * Creates a deployment as {@link #blocking(String, BlockingHandler)} does, with a handler of
-   * batches and {@link Batching#DEFAULTS}.
+   * batches and {@link BatchRules#DEFAULTS}.
    */
   public static Deployment batch(String name, BatchHandler handler) {
     Objects.requireNonNull(handler, "handler");
-    return of(name, replica -> handler).withBatching(Batching.DEFAULTS);
+    return of(name, replica -> handler).withBatching(BatchRules.DEFAULTS);
   }
 
   /**
@@ -164,9 +164,9 @@ public final class Deployment {
    * @param batchWaitTimeout maximum wait of a batch's oldest request for others, from 0
    * @param maxConcurrentBatches batches that a replica runs at a time, from 1
    */
-  public record Batching(int maxBatchSize, Duration batchWaitTimeout, int maxConcurrentBatches) {
+  public record BatchRules(int maxBatchSize, Duration batchWaitTimeout, int maxConcurrentBatches) {
     /** The defaults of Ray Serve: 10 requests, 10 ms, one batch at a time. */
-    public static final Batching DEFAULTS = new Batching(10, Duration.ofMillis(10), 1);
+    public static final BatchRules DEFAULTS = new BatchRules(10, Duration.ofMillis(10), 1);
 
     int slots() {
       return (int) Math.min((long) maxBatchSize * maxConcurrentBatches, MAX_ONGOING_REQUESTS_LIMIT);
@@ -174,12 +174,12 @@ public final class Deployment {
   }
 
   /** Returns the batches of the handler; null by default, when requests run alone. */
-  public @Nullable Batching batching() {
+  public @Nullable BatchRules batching() {
     return batching;
   }
 
   /** Returns a copy whose handlers take batches. */
-  public Deployment withBatching(Batching batches) {
+  public Deployment withBatching(BatchRules batches) {
     return new Deployment(
         name,
         numReplicas,

@@ -7,10 +7,8 @@ import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
-import dev.berth.protocol.BatchSettings;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** {@code berth.batching} of a deployment whose handler takes batches. */
@@ -22,13 +20,13 @@ public final class BatchingOptions {
       KEYS.key(
               "max_batch_size",
               Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
-              Deployment.Batching.DEFAULTS.maxBatchSize())
+              Deployment.BatchRules.DEFAULTS.maxBatchSize())
           .means("Maximum of requests in a batch. Requests that wait when it changes keep theirs.");
   public static final ConfigKey<Duration> BATCH_WAIT_TIMEOUT_S =
       KEYS.key(
               "batch_wait_timeout_s",
               Types.SECONDS_OR_ZERO,
-              Deployment.Batching.DEFAULTS.batchWaitTimeout())
+              Deployment.BatchRules.DEFAULTS.batchWaitTimeout())
           .means(
               "Maximum wait of a batch's oldest request for others. It ends earlier when the"
                   + " request's remaining time is the usual time of a batch.");
@@ -36,7 +34,7 @@ public final class BatchingOptions {
       KEYS.key(
               "max_concurrent_batches",
               Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "batches"),
-              Deployment.Batching.DEFAULTS.maxConcurrentBatches())
+              Deployment.BatchRules.DEFAULTS.maxConcurrentBatches())
           .means("Batches that a replica runs at a time.");
   public static final ConfigKey<Boolean> EAGER =
       KEYS.key("eager", Types.BOOL, false)
@@ -66,7 +64,7 @@ public final class BatchingOptions {
   static final Section SECTION = KEYS.section();
 
   /** Returns the section with the values of code; null for none. */
-  static @Nullable Settings of(Deployment.@Nullable Batching code) {
+  static @Nullable Settings of(Deployment.@Nullable BatchRules code) {
     return code == null
         ? null
         : SECTION
@@ -76,17 +74,9 @@ public final class BatchingOptions {
             .with(MAX_CONCURRENT_BATCHES, code.maxConcurrentBatches());
   }
 
-  /** Returns the rules of a section. */
-  static BatchSettings read(Settings of) {
-    return new BatchSettings(
-        of.get(MAX_BATCH_SIZE),
-        of.get(BATCH_WAIT_TIMEOUT_S).toNanos(),
-        of.get(MAX_CONCURRENT_BATCHES),
-        of.get(EAGER),
-        Objects.requireNonNullElse(of.find(MAX_BATCH_ITEMS), Integer.MAX_VALUE),
-        Objects.requireNonNullElse(of.find(MAX_BATCH_BYTES), Long.MAX_VALUE),
-        of.get(PREFERRED_BATCH_SIZES),
-        of.get(SAME));
+  /** Returns the slots that batches of the maximum size need. */
+  static long slots(Settings of) {
+    return (long) of.get(MAX_BATCH_SIZE) * of.get(MAX_CONCURRENT_BATCHES);
   }
 
   private BatchingOptions() {}

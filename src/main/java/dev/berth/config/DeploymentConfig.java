@@ -8,7 +8,6 @@ import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
-import dev.berth.protocol.BatchSettings;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -234,17 +233,12 @@ public final class DeploymentConfig {
         : null;
   }
 
-  /** Returns the rules of a deployment's batches; null when its requests run alone. */
-  public static @Nullable BatchSettings batching(Settings deployment) {
-    Settings batching = deployment.find(BATCHING);
-    return batching == null ? null : BatchingOptions.read(batching);
-  }
-
+  /** Returns the default: enough slots for the batches, if there are any. */
   private static Integer usualOngoing(Settings deployment) {
-    BatchSettings batching = batching(deployment);
+    Settings batching = deployment.find(BATCHING);
     return batching == null
         ? Deployment.DEFAULT_MAX_ONGOING_REQUESTS
-        : (int) Math.min(batching.slots(), Deployment.MAX_ONGOING_REQUESTS_LIMIT);
+        : (int) Math.min(BatchingOptions.slots(batching), Deployment.MAX_ONGOING_REQUESTS_LIMIT);
   }
 
   /**
@@ -253,13 +247,12 @@ public final class DeploymentConfig {
    * @throws IllegalArgumentException when there are fewer
    */
   static void requireBatchSlots(Settings said) {
-    BatchSettings batching = batching(said);
+    Settings batching = said.find(BATCHING);
     Integer slots = said.get(MAX_ONGOING_REQUESTS);
-    if (batching != null && slots < batching.slots()) {
+    if (batching != null && slots < BatchingOptions.slots(batching)) {
       throw MAX_ONGOING_REQUESTS.refusal(
           slots.toString(),
-          "at least max_batch_size x max_concurrent_batches, %s x %s = %s"
-              .formatted(batching.maxSize(), batching.maxConcurrent(), batching.slots()));
+          "at least max_batch_size x max_concurrent_batches, " + BatchingOptions.slots(batching));
     }
   }
 

@@ -259,7 +259,7 @@ public class InstanceReplicas implements ReplicaListener {
             settings.get(DeploymentConfig.MAX_ZOMBIE_REQUESTS),
             settings.get(DeploymentConfig.MAX_BUFFERED_BODY_BYTES),
             target.routePrefix(),
-            DeploymentConfig.batching(settings));
+            InstanceLimits.batching(settings));
   }
 
   private static HealthCheckSettings healthChecks(Settings settings) {

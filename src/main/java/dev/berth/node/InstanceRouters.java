@@ -150,7 +150,7 @@ public final class InstanceRouters {
         retryAfter == null ? -1 : (int) retryAfter.toSeconds(),
         timeout == null ? Long.MAX_VALUE : timeout.toNanos(),
         DeploymentConfig.autoscales(settings),
-        DeploymentConfig.batching(settings));
+        InstanceLimits.batching(settings));
   }
 
   private static ProxyRules proxyRules(DeploymentTarget target) {

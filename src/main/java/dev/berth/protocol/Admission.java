@@ -1,7 +1,5 @@
 package dev.berth.protocol;
 
-import dev.berth.protocol.port.BatchGroup;
-
 /** Permission of a request to run on a replica. */
 public sealed interface Admission {
   /**

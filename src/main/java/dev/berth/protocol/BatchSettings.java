@@ -4,7 +4,7 @@ import dev.berth.api.Headers;
 import java.util.List;
 
 /**
- * Rules by which requests join a batch: {@code berth.batching} of a deployment.
+ * Rules of the batches of a deployment: {@code berth.batching}.
  *
  * @param maxSize maximum of requests in a batch; 1 or more
  * @param waitNanos maximum wait of a batch's oldest request for others
@@ -48,7 +48,7 @@ public record BatchSettings(
     return end < 0 ? key : key.substring(0, end);
   }
 
-  /** Returns the number of requests in a batch when so many wait and the wait is over. */
+  /** Returns the size of a batch with this number of waiting requests, at the end of the wait. */
   public int sizeFor(int waiting) {
     if (waiting >= maxSize) {
       return maxSize;

@@ -8,8 +8,9 @@ import dev.berth.api.BatchedHandler;
 import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BatchSettings;
-import dev.berth.protocol.port.BatchGroup;
+import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.UpstreamNotRun;
 import dev.berth.replica.batch.Batch;
 import dev.berth.replica.batch.BatchPorts;
@@ -28,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 final class BatchRunner implements BatchPorts {
   private final ReplicaRuntime replica;
   private volatile BatchSettings rules;
-  volatile @Nullable ReplicaLoop home; // of the timer; set before the first request
+  volatile @Nullable LoopDependencies home; // of the timer; set before the first request
   private volatile boolean armed;
   private volatile long armedAt;
   private Runnable disarm = () -> {}; // confined to the home loop
@@ -53,15 +54,14 @@ final class BatchRunner implements BatchPorts {
 
   /** Adds a request with a whole body. Confined to its loop. */
   void join(
-      LoopReplica part,
-      BatchedHandler handler,
+      HandlerInvoker invoker,
       Request request,
-      Invocation invocation,
+      HandledRequest invocation,
       @Nullable BatchGroup seat) {
     BatchSettings now = rules();
     int items;
     try {
-      items = Math.max(0, handler.itemSize(request));
+      items = Math.max(0, ((BatchedHandler) invoker.handler()).itemSize(request));
     } catch (Throwable thrown) { // user code: its slot must become free after any exception
       invocation.settle(null, thrown);
       giveUp(seat);
@@ -82,7 +82,7 @@ final class BatchRunner implements BatchPorts {
     BatchedRequest entry =
         new BatchedRequest(
             this,
-            part,
+            invoker,
             invocation,
             new BatchItem(request, invocation),
             now.keyOf(invocation.methodName(), request.headers()),
@@ -114,13 +114,13 @@ final class BatchRunner implements BatchPorts {
   @Override
   public void wakeIn(long nanos) {
     long at = replica.nanoClock.getAsLong() + Math.max(0, nanos);
-    ReplicaLoop timing = home;
+    LoopDependencies timing = home;
     if (timing != null && !(armed && armedAt - at <= 0)) {
-      timing.run(() -> arm(timing, at));
+      timing.loop().run(() -> arm(timing, at));
     }
   }
 
-  private void arm(ReplicaLoop on, long at) {
+  private void arm(LoopDependencies on, long at) {
     if (armed && armedAt - at <= 0) {
       return;
     }
@@ -129,8 +129,7 @@ final class BatchRunner implements BatchPorts {
     armed = true;
     long left = Math.max(0, at - replica.nanoClock.getAsLong());
     disarm =
-        on.ports
-            .timer()
+        on.timer()
             .start(
                 left,
                 () -> {
@@ -145,33 +144,35 @@ final class BatchRunner implements BatchPorts {
         batch.entries().stream().map(entry -> (BatchedRequest) entry).toList();
     BatchRun run = new BatchRun(requests);
     requests.forEach(each -> each.run = run);
-    run.part.loop.run(run::call);
+    run.ports.loop().run(run::call);
   }
 
-  /** One run of a handler. */
+  /** Call of a handler with one batch. */
   final class BatchRun {
     private final List<BatchedRequest> requests;
-    final LoopReplica part; // whose handler runs
+    private final HandledRequest first;
+    private final LoopDependencies ports; // of the loop of the first request
     private final AtomicInteger wanted;
     private volatile @Nullable BlockingCall call;
 
     BatchRun(List<BatchedRequest> requests) {
       this.requests = requests;
-      this.part = requests.get(0).part;
+      this.first = requests.get(0).invocation;
+      this.ports = first.ports();
       this.wanted = new AtomicInteger(requests.size());
     }
 
     /** Calls the handler. Confined to the loop of the first request. */
     private void call() {
-      HandlerInvoker invoker = part.batched(requests.get(0).invocation.methodName());
-      if (invoker == null) { // retired
-        settle(null, notRun("stopped"));
+      if (wanted.get() == 0) {
+        settle(null, notRun("cancelled before its batch"));
         return;
       }
       for (BatchedRequest each : requests) {
-        each.invocation.loop.run(each.invocation::batchStarted);
+        each.invocation.ports().loop().run(each.invocation::onBatchStart);
       }
-      part.loop.ports.loop().worksFor(requests.get(0).invocation);
+      ports.loop().worksFor(first);
+      HandlerInvoker invoker = requests.get(0).invoker;
       List<BatchItem> items = requests.stream().map(each -> each.item).toList();
       if (invoker.handler() instanceof AsyncBatchHandler async) {
         callHere(async, items);
@@ -218,9 +219,9 @@ final class BatchRunner implements BatchPorts {
         }
       }
       Throwable all = failure;
-      boolean oneLoop = requests.stream().allMatch(each -> each.part == part);
-      if (oneLoop && !part.loop.isHere()) {
-        part.loop.execute(() -> settleEach(results, all));
+      boolean oneLoop = requests.stream().allMatch(each -> each.invocation.ports() == ports);
+      if (oneLoop && !ports.loop().isHere()) {
+        ports.loop().execute(() -> settleEach(results, all));
       } else {
         settleEach(results, all);
       }
@@ -228,11 +229,11 @@ final class BatchRunner implements BatchPorts {
 
     private void settleEach(@Nullable List<BatchResult> results, @Nullable Throwable failure) {
       for (int i = 0; i < requests.size(); i++) {
-        Invocation each = requests.get(i).invocation;
+        HandledRequest each = requests.get(i).invocation;
         BatchResult result = failure != null || results == null ? null : results.get(i);
         Response response = result == null ? null : result.response();
-        if (each.loop.isHere()) {
-          each.loop.ports.loop().worksFor(each);
+        if (each.ports().loop().isHere()) {
+          each.ports().loop().worksFor(each);
         }
         each.complete(response, result == null ? failure : result.failure());
       }
@@ -261,7 +262,7 @@ final class BatchRunner implements BatchPorts {
       private @Nullable List<BatchResult> results;
 
       BatchCall(BatchHandler handler, List<BatchItem> items) {
-        super(handler, requests.get(0).invocation);
+        super(handler, first);
         this.handler = handler;
         this.items = items;
       }
@@ -273,7 +274,7 @@ final class BatchRunner implements BatchPorts {
       }
 
       @Override
-      void settled(@Nullable Response none, @Nullable Throwable failure) {
+      void onSettled(@Nullable Response none, @Nullable Throwable failure) {
         settle(results, failure);
       }
     }

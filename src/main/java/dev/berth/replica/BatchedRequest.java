@@ -6,16 +6,16 @@ import org.jspecify.annotations.Nullable;
 
 /** A request in a batch of its replica, or in line for one. */
 final class BatchedRequest extends BatchEntry implements HandlerCall {
-  final LoopReplica part;
-  final Invocation invocation;
+  final HandlerInvoker invoker;
+  final HandledRequest invocation;
   final BatchItem item;
   private final BatchRunner runner;
   volatile BatchRunner.@Nullable BatchRun run;
 
   BatchedRequest(
       BatchRunner runner,
-      LoopReplica part,
-      Invocation invocation,
+      HandlerInvoker invoker,
+      HandledRequest invocation,
       BatchItem item,
       String key,
       long now,
@@ -24,13 +24,13 @@ final class BatchedRequest extends BatchEntry implements HandlerCall {
     super(
         key,
         now - invocation.waitedNanos(),
-        invocation.deadline == InvocationContext.NEVER
-            ? InvocationContext.NEVER
-            : now + invocation.deadline - invocation.loop.now(),
+        invocation.remainingNanos() == Long.MAX_VALUE
+            ? Long.MAX_VALUE
+            : now + invocation.remainingNanos(),
         items,
         bytes);
     this.runner = runner;
-    this.part = part;
+    this.invoker = invoker;
     this.invocation = invocation;
     this.item = item;
   }
@@ -50,7 +50,7 @@ final class BatchedRequest extends BatchEntry implements HandlerCall {
   }
 
   @Override
-  public void ended() {
+  public void onEnded() {
     runner.table.finished(this);
   }
 }

@@ -42,7 +42,7 @@ class BlockingCall implements Runnable, HandlerCall {
     this.invocation = invocation;
   }
 
-  /** For a subclass, which overrides {@link #handle} and {@link #settled}. */
+  /** Creates the call of a subclass with its own {@link #handle} and {@link #onSettled}. */
   BlockingCall(ReplicaHandler handler, HandledRequest invocation) {
     this.handler = handler;
     this.request = null;
@@ -55,7 +55,7 @@ class BlockingCall implements Runnable, HandlerCall {
   }
 
   /** Handles the end of user code, on its thread. */
-  void settled(@Nullable Response response, @Nullable Throwable failure) {
+  void onSettled(@Nullable Response response, @Nullable Throwable failure) {
     invocation.complete(response, failure);
   }
 
@@ -91,7 +91,7 @@ class BlockingCall implements Runnable, HandlerCall {
     RequestLogFields.endOnThread();
     ResponseOutput written = writing;
     if (written == null) {
-      settled(response, failure);
+      onSettled(response, failure);
     } else {
       written.finish();
     }

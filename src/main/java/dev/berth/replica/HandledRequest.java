@@ -1,5 +1,6 @@
 package dev.berth.replica;
 
+import dev.berth.api.BerthException;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.port.LoopDependencies;
@@ -19,6 +20,18 @@ interface HandledRequest extends RequestContext, Completable<Response> {
 
   /** Sets the call that runs a blocking handler, or the place in a batch. */
   void calledBy(HandlerCall call);
+
+  /** Handles the start of the batch that the request joined. */
+  void onBatchStart();
+
+  /** Ends the request with a failure, and cancels its handler if it runs. */
+  void breakOff(BerthException.Kind kind, String message);
+
+  /** Returns the wait at the router, in nanoseconds. */
+  long waitedNanos();
+
+  /** Returns the time until the deadline in nanoseconds; {@link Long#MAX_VALUE} without one. */
+  long remainingNanos();
 
   /** Ends the request because there is no thread for its handler, which never runs. */
   void notCalled(Throwable noThread);

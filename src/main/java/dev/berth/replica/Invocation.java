@@ -1,6 +1,5 @@
 package dev.berth.replica;
 
-import dev.berth.api.BatchedHandler;
 import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Headers;
@@ -9,6 +8,7 @@ import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallRefused;
@@ -19,7 +19,6 @@ import dev.berth.protocol.BusMessage.ResponseFields;
 import dev.berth.protocol.BusMessage.StreamReset;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.Refusal;
-import dev.berth.protocol.port.BatchGroup;
 import dev.berth.protocol.port.EarlyFailure;
 import dev.berth.protocol.port.FieldSink;
 import dev.berth.protocol.port.HeadBytes;
@@ -131,7 +130,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     HandlerInvoker batched = batches == null ? null : host.batched(methodName());
     if (batched != null) {
       BatchGroup seat = call instanceof SeatClaim claim ? claim.take() : null;
-      batches.join(host, (BatchedHandler) batched.handler(), request, this, seat);
+      batches.join(batched, request, this, seat);
       return;
     }
     become(InvocationPhase.HANDLING);
@@ -148,8 +147,8 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     }
   }
 
-  /** Handles the start of the request's batch. */
-  void batchStarted() {
+  @Override
+  public void onBatchStart() {
     if (phase == InvocationPhase.GATHERING) {
       become(InvocationPhase.HANDLING);
       calling();
@@ -588,7 +587,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     assert phase.mayBecome(next) : phase + " to " + next;
     phase = next;
     if (next == InvocationPhase.SENDING && call != null) {
-      call.ended(); // a slow reader delays no batch
+      call.onEnded(); // a slow reader delays no batch
     }
   }
 
@@ -659,7 +658,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     }
     settleSlot();
     if (call != null) {
-      call.ended();
+      call.onEnded();
     }
   }
 

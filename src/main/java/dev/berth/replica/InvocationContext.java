@@ -77,9 +77,12 @@ abstract class InvocationContext implements RequestContext {
 
   abstract ReplicaRuntime replica();
 
-  /** Returns the time from the arrival at the router to the sending, in nanoseconds. */
-  long waitedNanos() {
+  public long waitedNanos() {
     return TimeUnit.MICROSECONDS.toNanos(Math.max(0, waitedMicros));
+  }
+
+  public long remainingNanos() {
+    return deadline == NEVER ? NEVER : deadline - moment();
   }
 
   /** Returns whether the request has ended. */

@@ -1,11 +1,11 @@
 package dev.berth.replica;
 
 import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BusMessage.SlotOffer;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
-import dev.berth.protocol.port.BatchGroup;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.SlotObserver;

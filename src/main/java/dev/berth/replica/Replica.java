@@ -180,7 +180,7 @@ public final class Replica extends ReplicaRuntime {
     parts = List.copyOf(started);
     takesWholeBodies = !parts.get(0).streamsRequests("");
     if (batches != null) {
-      batches.home = homeLoop();
+      batches.home = homeLoop().ports;
       batchedMethods = String.join(",", parts.get(0).batchedMethods());
     }
     startStuck =

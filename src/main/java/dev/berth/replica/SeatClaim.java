@@ -1,6 +1,6 @@
 package dev.berth.replica;
 
-import dev.berth.protocol.port.BatchGroup;
+import dev.berth.protocol.BatchGroup;
 import org.jspecify.annotations.Nullable;
 
 /** The seat of a request that has not joined its batch yet. Confined to the request's loop. */
@@ -20,7 +20,7 @@ final class SeatClaim implements HandlerCall {
 
   @Override
   public boolean cancel() {
-    ended();
+    onEnded();
     return true;
   }
 
@@ -30,7 +30,7 @@ final class SeatClaim implements HandlerCall {
   }
 
   @Override
-  public void ended() {
+  public void onEnded() {
     BatchGroup left = take();
     if (left != null) {
       left.withdraw();

@@ -1,5 +1,6 @@
 package dev.berth.protocol.port;
 
+import dev.berth.protocol.BatchGroup;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,7 +30,7 @@ public interface BatchSeats {
   boolean isBusy();
 
   /**
-   * Returns the expected time of a batch, learnt from earlier ones; 0 before the first. A window
+   * Returns the expected time of a batch, derived from earlier ones; 0 before the first. A window
    * closes early when the oldest waiter has no more time than this.
    */
   long learntNanos();

@@ -1,5 +1,7 @@
 package dev.berth.protocol.port;
 
+import dev.berth.protocol.BatchGroup;
+
 /**
  * Observes the slots of a replica for waiters: those of the local router of the deployment, and
  * remote routers that were refused. Called on the thread that frees a slot; must not block.

@@ -1,12 +1,12 @@
 package dev.berth.replica.batch;
 
 import dev.berth.protocol.Admission;
+import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BatchSettings;
-import dev.berth.protocol.port.BatchGroup;
 import java.util.ArrayList;
 import java.util.List;
 
-/** One batch of a {@link BatchTable}, whose lock guards its fields. */
+/** Batch of a {@link BatchTable}, whose lock guards its fields. */
 public final class Batch implements BatchGroup {
   private final BatchTable table;
   private final Admission.BatchSeat seat = new Admission.BatchSeat(this); // shared: only counted
@@ -38,7 +38,7 @@ public final class Batch implements BatchGroup {
     return entries;
   }
 
-  /** Returns the time for which a request of the started batch has waited. */
+  /** Returns the wait of a request until the batch started. */
   public long waitedNanos(BatchEntry entry) {
     return Math.max(0, startedAt - entry.sinceNanos);
   }

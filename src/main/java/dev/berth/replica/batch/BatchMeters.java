@@ -29,15 +29,15 @@ public final class BatchMeters {
     return all;
   }
 
-  void waited(long nanos) {
+  void onWait(long nanos) {
     waits.add(nanos);
   }
 
-  void ended(long nanos) {
+  void onEnd(long nanos) {
     durations.add(nanos);
   }
 
-  synchronized void started(int size, int maxSize) {
+  synchronized void onStart(int size, int maxSize) {
     double percent = 100.0 * size / maxSize;
     sizes[bucket(SIZES, size)]++;
     fills[bucket(PERCENTS, percent)]++;

@@ -1,6 +1,6 @@
 package dev.berth.replica.batch;
 
-import dev.berth.protocol.port.BatchGroup;
+import dev.berth.protocol.BatchGroup;
 
 /** Effects of a {@link BatchTable}, which calls them on any thread and without its lock. */
 public interface BatchPorts {

@@ -1,7 +1,7 @@
 package dev.berth.replica.batch;
 
+import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BatchSettings;
-import dev.berth.protocol.port.BatchGroup;
 import dev.berth.protocol.port.BatchSeats;
 import dev.berth.replica.batch.BatchEntry.BatchStage;
 import java.util.ArrayDeque;
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * that a changed {@code max_batch_size} leaves waiting requests to the old one.
  */
 public final class BatchTable implements BatchSeats {
-  /** Time after the seal of a batch for which it waits for the requests of its seats. */
+  /** Maximum wait of a sealed batch for the requests of its seats. */
   static final long ARRIVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
   private static final long NEVER = Long.MAX_VALUE;
@@ -161,7 +161,7 @@ public final class BatchTable implements BatchSeats {
       }
       long took = nanoClock.getAsLong() - batch.startedAt;
       learntNanos += learntNanos == 0 ? took : (took - learntNanos) >> LEARNING_SHIFT;
-      metersOf(batch).ended(took);
+      metersOf(batch).onEnd(took);
       freePlace();
     }
     look();
@@ -252,7 +252,7 @@ public final class BatchTable implements BatchSeats {
       long now = nanoClock.getAsLong();
       for (int i = gathering.size() - 1; i >= 0; i--) {
         if (gathering.get(i).closesAt - now <= 0) {
-          close(gathering.get(i)); // what is missing becomes loose
+          close(gathering.get(i)); // missing requests become loose
         }
       }
       while (places < settings.get().maxConcurrent()) {
@@ -349,7 +349,7 @@ public final class BatchTable implements BatchSeats {
     gathering.remove(batch);
     batch.isSealed = true;
     batch.isClosed = true;
-    cut(batch);
+    shorten(batch);
     batch.unfinished = batch.entries.size();
     if (batch.unfinished == 0) {
       freePlace();
@@ -360,14 +360,14 @@ public final class BatchTable implements BatchSeats {
     for (BatchEntry each : batch.entries) {
       each.stage = BatchStage.STARTED;
       each.position = position++;
-      metersOf(batch).waited(batch.waitedNanos(each));
+      metersOf(batch).onWait(batch.waitedNanos(each));
     }
-    metersOf(batch).started(position, batch.rules.maxSize());
+    metersOf(batch).onStart(position, batch.rules.maxSize());
     started.add(batch);
   }
 
   /** Puts the requests beyond the bounds of a batch back to the front of their line. */
-  private void cut(Batch batch) {
+  private void shorten(Batch batch) {
     int size = batch.rules.sizeFor(fitting(batch.entries, batch.rules));
     if (size == batch.entries.size()) {
       return;

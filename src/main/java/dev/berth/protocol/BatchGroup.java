@@ -1,9 +1,7 @@
-package dev.berth.protocol.port;
-
-import dev.berth.protocol.Admission;
+package dev.berth.protocol;
 
 /**
- * A batch that a router fills, or that a replica offers to fill ({@link SlotObserver#onBatchOpen}).
+ * A batch that a router fills, or that a replica offers to fill ({@code SlotObserver.onBatchOpen}).
  * It starts once it is sealed and the request of each seat has arrived or was withdrawn, at the
  * latest a short time after the seal; a request that arrives later is loose. A batch without
  * requests never runs. Thread-safe.
@@ -15,7 +13,7 @@ public interface BatchGroup {
   /** Returns the number of requests and seats in the batch. */
   int size();
 
-  /** Returns the number of seats that may still be taken. */
+  /** Returns the number of free seats. */
   int room();
 
   /**
@@ -31,6 +29,6 @@ public interface BatchGroup {
    */
   void withdraw();
 
-  /** Ends the filling: no seat is taken any more. */
+  /** Ends the filling: no seat is free from now on. */
   void seal();
 }
