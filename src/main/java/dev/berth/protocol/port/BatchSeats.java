@@ -19,7 +19,8 @@ public interface BatchSeats {
    * @param sinceNanos time since which the oldest of them waits, on the instance's nano clock;
    *     loose requests that have waited longer and are due start first
    * @return the batch, with room for one at least; the caller must seal it. Null when no batch can
-   *     start now: the end of a batch notifies the observer of the slots.
+   *     start now: the end of a batch notifies the observer of the slots, unless the batch never
+   *     had a seat or a request.
    */
   @Nullable BatchGroup tryOpen(String key, long sinceNanos);
 
@@ -30,8 +31,8 @@ public interface BatchSeats {
   boolean isBusy();
 
   /**
-   * Returns the expected time of a batch, derived from earlier ones; 0 before the first. A window
-   * closes early when the oldest waiter has no more time than this.
+   * Returns the expected duration of a batch; 0 before the first. A window closes early when the
+   * remaining time of its oldest waiter falls to this.
    */
   long learntNanos();
 }

@@ -15,6 +15,7 @@ public final class Batch implements BatchGroup {
   final long id;
   final List<BatchEntry> entries = new ArrayList<>();
   int seats; // whose requests have not arrived
+  boolean isUsed; // it had a seat or a request
   boolean isSealed;
   boolean isClosed; // started, or it never runs
   long closesAt = Long.MAX_VALUE; // without the missing requests
@@ -69,6 +70,7 @@ public final class Batch implements BatchGroup {
         throw new IllegalStateException("batch: full or sealed (expected: room for a request)");
       }
       seats++;
+      isUsed = true;
       return seat;
     }
   }

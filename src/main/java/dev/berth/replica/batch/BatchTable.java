@@ -125,6 +125,7 @@ public final class BatchTable implements BatchSeats {
     entry.stage = BatchStage.SEATED;
     entry.batch = batch;
     batch.entries.add(entry);
+    batch.isUsed = true;
   }
 
   /** Removes a request that has not started. Returns false when it has. */
@@ -162,7 +163,8 @@ public final class BatchTable implements BatchSeats {
       long took = nanoClock.getAsLong() - batch.startedAt;
       learntNanos += learntNanos == 0 ? took : (took - learntNanos) >> LEARNING_SHIFT;
       metersOf(batch).onEnd(took);
-      freePlace();
+      places--;
+      placeFreed = true;
     }
     look();
   }
@@ -352,7 +354,8 @@ public final class BatchTable implements BatchSeats {
     shorten(batch);
     batch.unfinished = batch.entries.size();
     if (batch.unfinished == 0) {
-      freePlace();
+      places--;
+      placeFreed |= batch.isUsed; // else its opener would open it again
       return;
     }
     batch.startedAt = nanoClock.getAsLong();
@@ -385,10 +388,5 @@ public final class BatchTable implements BatchSeats {
 
   private BatchMeters metersOf(Batch batch) {
     return meters.computeIfAbsent(BatchSettings.methodOf(batch.key), method -> new BatchMeters());
-  }
-
-  private void freePlace() {
-    places--;
-    placeFreed = true;
   }
 }
