@@ -4,7 +4,6 @@ import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.port.BatchSeats;
 import dev.berth.replica.batch.BatchEntry.BatchStage;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -56,7 +55,7 @@ public final class BatchTable implements BatchSeats {
 
   /** Loose requests with one key, oldest first. */
   private static final class BatchLine {
-    final ArrayDeque<BatchEntry> entries = new ArrayDeque<>();
+    final List<BatchEntry> entries = new ArrayList<>();
     BatchSettings rules;
 
     BatchLine(BatchSettings rules) {
@@ -64,7 +63,18 @@ public final class BatchTable implements BatchSeats {
     }
 
     BatchEntry head() {
-      return entries.element();
+      return entries.get(0);
+    }
+
+    /** Adds a request behind all that have waited as long, whichever way it came. */
+    void add(BatchEntry entry) {
+      int at = entries.size();
+      while (at > 0 && entries.get(at - 1).sinceNanos - entry.sinceNanos > 0) {
+        at--;
+      }
+      entries.add(at, entry);
+      entry.stage = BatchStage.LOOSE;
+      entry.batch = null;
     }
 
     boolean isFull() {
@@ -114,8 +124,7 @@ public final class BatchTable implements BatchSeats {
         enter(entry, batch);
         closeIfComplete(batch);
       } else {
-        lines.computeIfAbsent(entry.key, key -> new BatchLine(settings.get())).entries.add(entry);
-        entry.stage = BatchStage.LOOSE;
+        lines.computeIfAbsent(entry.key, key -> new BatchLine(settings.get())).add(entry);
       }
     }
     look();
@@ -325,9 +334,9 @@ public final class BatchTable implements BatchSeats {
     Batch batch = new Batch(this, key, line == null ? settings.get() : line.rules, ++lastId);
     places++;
     if (line != null) {
-      for (int left = fitting(line.entries, line.rules); left > 0; left--) {
-        enter(line.entries.remove(), batch);
-      }
+      List<BatchEntry> first = line.entries.subList(0, fitting(line.entries, line.rules));
+      first.forEach(each -> enter(each, batch));
+      first.clear();
       line.rules = settings.get(); // of the next window
       forgetIfEmpty(line, key);
     }
@@ -369,7 +378,7 @@ public final class BatchTable implements BatchSeats {
     started.add(batch);
   }
 
-  /** Puts the requests beyond the bounds of a batch back to the front of their line. */
+  /** Puts the requests beyond the bounds of a batch back into their line. */
   private void shorten(Batch batch) {
     int size = batch.rules.sizeFor(fitting(batch.entries, batch.rules));
     if (size == batch.entries.size()) {
@@ -377,12 +386,7 @@ public final class BatchTable implements BatchSeats {
     }
     BatchLine line = lines.computeIfAbsent(batch.key, key -> new BatchLine(batch.rules));
     List<BatchEntry> beyond = batch.entries.subList(size, batch.entries.size());
-    for (int i = beyond.size() - 1; i >= 0; i--) {
-      BatchEntry each = beyond.get(i);
-      each.stage = BatchStage.LOOSE;
-      each.batch = null;
-      line.entries.addFirst(each);
-    }
+    beyond.forEach(line::add);
     beyond.clear();
   }
 
