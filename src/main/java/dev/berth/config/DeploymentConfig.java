@@ -1,6 +1,7 @@
 package dev.berth.config;
 
 import dev.berth.api.Deployment;
+import dev.berth.config.batching.BatchingOptions;
 import dev.berth.config.builtin.McpOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;

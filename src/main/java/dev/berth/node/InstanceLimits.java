@@ -1,6 +1,5 @@
 package dev.berth.node;
 
-import dev.berth.config.BatchingOptions;
 import dev.berth.config.ClusterOptions;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.HttpOptions;
@@ -8,6 +7,7 @@ import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.MetricsOptions;
 import dev.berth.config.ReservationOptions;
+import dev.berth.config.batching.BatchingOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.protocol.BatchSettings;
 import dev.berth.replica.BodyMemoryLimits;

@@ -13,6 +13,7 @@ import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.UpstreamNotRun;
 import dev.berth.replica.batch.Batch;
+import dev.berth.replica.batch.BatchEntry;
 import dev.berth.replica.batch.BatchPorts;
 import dev.berth.replica.batch.BatchTable;
 import io.vertx.core.Future;
@@ -81,7 +82,6 @@ final class BatchRunner implements BatchPorts {
     }
     BatchedRequest entry =
         new BatchedRequest(
-            this,
             invoker,
             invocation,
             new BatchItem(request, invocation),
@@ -276,6 +276,89 @@ final class BatchRunner implements BatchPorts {
       @Override
       void onSettled(@Nullable Response none, @Nullable Throwable failure) {
         settle(results, failure);
+      }
+    }
+  }
+
+  /** A request in a batch of its replica, or in line for one. */
+  private final class BatchedRequest extends BatchEntry implements HandledRequest.HandlerCall {
+    final HandlerInvoker invoker;
+    final HandledRequest invocation;
+    final BatchItem item;
+    volatile @Nullable BatchRun run;
+
+    BatchedRequest(
+        HandlerInvoker invoker,
+        HandledRequest invocation,
+        BatchItem item,
+        String key,
+        long now,
+        int items,
+        long bytes) {
+      super(
+          key,
+          now - invocation.waitedNanos(),
+          invocation.remainingNanos() == Long.MAX_VALUE
+              ? Long.MAX_VALUE
+              : now + invocation.remainingNanos(),
+          items,
+          bytes);
+      this.invoker = invoker;
+      this.invocation = invocation;
+      this.item = item;
+    }
+
+    @Override
+    public boolean cancel() {
+      if (table.withdraw(this)) {
+        return true;
+      }
+      BatchRun started = run;
+      return started != null && started.abandon(this);
+    }
+
+    @Override
+    public boolean outlastsSettling() {
+      return true;
+    }
+
+    @Override
+    public void onEnded() {
+      table.finished(this);
+    }
+  }
+
+  /** The seat of a request that has not joined its batch yet. Confined to the request's loop. */
+  static final class SeatClaim implements HandledRequest.HandlerCall {
+    private @Nullable BatchGroup group;
+
+    SeatClaim(BatchGroup group) {
+      this.group = group;
+    }
+
+    /** Returns the batch and passes the seat on; null when it was given up. */
+    @Nullable BatchGroup take() {
+      BatchGroup taken = group;
+      group = null;
+      return taken;
+    }
+
+    @Override
+    public boolean cancel() {
+      onEnded();
+      return true;
+    }
+
+    @Override
+    public boolean outlastsSettling() {
+      return true;
+    }
+
+    @Override
+    public void onEnded() {
+      BatchGroup left = take();
+      if (left != null) {
+        left.withdraw();
       }
     }
   }

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *     +--canceller--> DONE                                        never runs
  * </pre>
  */
-class BlockingCall implements Runnable, HandlerCall {
+class BlockingCall implements Runnable, HandledRequest.HandlerCall {
   private enum BlockingCallPhase {
     QUEUED,
     RUNNING,

@@ -129,7 +129,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     BatchRunner batches = host.replica.batches;
     HandlerInvoker batched = batches == null ? null : host.batched(methodName());
     if (batched != null) {
-      BatchGroup seat = call instanceof SeatClaim claim ? claim.take() : null;
+      BatchGroup seat = call instanceof BatchRunner.SeatClaim claim ? claim.take() : null;
       batches.join(batched, request, this, seat);
       return;
     }
@@ -143,7 +143,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     if (bodyFollows) {
       group.withdraw();
     } else {
-      call = new SeatClaim(group);
+      call = new BatchRunner.SeatClaim(group);
     }
   }
 

@@ -13,6 +13,7 @@ import dev.berth.protocol.port.UpstreamGate;
 import dev.berth.protocol.port.VertxContext;
 import dev.berth.replica.hooks.HookThreads.HookKind;
 import dev.berth.replica.hooks.InterruptibleCall;
+import dev.berth.replica.log.StackText;
 import dev.berth.replica.threads.HandlerThreads;
 import io.vertx.core.Context;
 import io.vertx.core.Promise;

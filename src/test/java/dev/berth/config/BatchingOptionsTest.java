@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.Deployment;
 import dev.berth.api.Deployment.BatchRules;
+import dev.berth.config.batching.BatchingOptions;
 import dev.berth.config.keys.Settings;
 import java.time.Duration;
 import java.util.List;

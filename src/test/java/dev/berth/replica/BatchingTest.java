@@ -580,7 +580,7 @@ class BatchingTest {
   }
 
   @Test
-  void moreConcurrentBatchesStartWhatWaits() {
+  void moreConcurrentBatchesStartWaitingRequests() {
     start(rules(1, 0, 1), later);
     send("a", "b");
 

@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.batching;
 
 import dev.berth.api.Deployment;
 import dev.berth.config.keys.ChangeReach;
@@ -61,10 +61,10 @@ public final class BatchingOptions {
       KEYS.key("same", Types.list(Types.TEXT), List.of())
           .means("Headers with equal values in all requests of a batch.");
 
-  static final Section SECTION = KEYS.section();
+  public static final Section SECTION = KEYS.section();
 
   /** Returns the section with the values of code; null for none. */
-  static @Nullable Settings of(Deployment.@Nullable BatchRules code) {
+  public static @Nullable Settings of(Deployment.@Nullable BatchRules code) {
     return code == null
         ? null
         : SECTION
@@ -75,7 +75,7 @@ public final class BatchingOptions {
   }
 
   /** Returns the slots that batches of the maximum size need. */
-  static long slots(Settings of) {
+  public static long slots(Settings of) {
     return (long) of.get(MAX_BATCH_SIZE) * of.get(MAX_CONCURRENT_BATCHES);
   }
 
