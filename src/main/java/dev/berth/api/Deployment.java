@@ -1,5 +1,6 @@
 package dev.berth.api;
 
+import java.time.Duration;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -20,19 +21,21 @@ public final class Deployment {
   private final String name;
   private final int numReplicas;
   private final @Nullable Autoscaling autoscaling;
-  private final int maxOngoingRequests;
+  private final @Nullable Integer maxOngoingRequests;
   private final boolean spreadOverLoops;
   private final Map<String, Object> userConfig;
   private final HandlerFactory factory;
+  private final @Nullable BatchRules batching;
 
   private Deployment(
       String name,
       int numReplicas,
       @Nullable Autoscaling autoscaling,
-      int maxOngoingRequests,
+      @Nullable Integer maxOngoingRequests,
       boolean spreadOverLoops,
       Map<String, Object> userConfig,
-      HandlerFactory factory) {
+      HandlerFactory factory,
+      @Nullable BatchRules batching) {
     this.name = Objects.requireNonNull(name, "name");
     this.numReplicas = numReplicas;
     this.autoscaling = autoscaling;
@@ -40,6 +43,7 @@ public final class Deployment {
     this.spreadOverLoops = spreadOverLoops;
     this.userConfig = userConfig;
     this.factory = Objects.requireNonNull(factory, "factory");
+    this.batching = batching;
   }
 
   /**
@@ -82,13 +86,34 @@ public final class Deployment {
   }
 
   /**
+   * Creates a deployment as {@link #blocking(String, BlockingHandler)} does, with a handler of
+   * batches and {@link BatchRules#DEFAULTS}.
+   */
+  public static Deployment batch(String name, BatchHandler handler) {
+    Objects.requireNonNull(handler, "handler");
+    return of(name, replica -> handler).withBatching(BatchRules.DEFAULTS);
+  }
+
+  /**
+   * Creates a deployment of typed values as {@link #batch(String, BatchHandler)} does. The function
+   * receives the bodies of a batch and returns as many results.
+   *
+   * @param result type of the results, for the reader
+   */
+  public static <I, O> Deployment batch(
+      String name, Class<I> body, Class<O> result, BatchFunction<I, O> function) {
+    Objects.requireNonNull(result, "result");
+    return batch(name, BatchHandler.of(body, function));
+  }
+
+  /**
    * Creates a deployment whose replicas may have state, with one replica and default settings.
    *
    * @param name unique within the application
    * @param factory creates the handler of each replica
    */
   public static Deployment of(String name, HandlerFactory factory) {
-    return new Deployment(name, 1, null, DEFAULT_MAX_ONGOING_REQUESTS, false, Map.of(), factory);
+    return new Deployment(name, 1, null, null, false, Map.of(), factory, null);
   }
 
   /** Returns the name, unique within the application. */
@@ -116,9 +141,54 @@ public final class Deployment {
     return autoscaling;
   }
 
-  /** Returns the number of slots of each replica; default 5, as in Ray Serve. */
+  /**
+   * Returns the number of slots of each replica. Default 5, as in Ray Serve, or enough for the
+   * batches.
+   */
   public int maxOngoingRequests() {
+    return maxOngoingRequests != null
+        ? maxOngoingRequests
+        : batching == null ? DEFAULT_MAX_ONGOING_REQUESTS : batching.slots();
+  }
+
+  /** Returns the number of slots that the code sets; null when it sets none. */
+  public @Nullable Integer ownMaxOngoingRequests() {
     return maxOngoingRequests;
+  }
+
+  /**
+   * Size and wait of batches, for a {@link BatchedHandler}. All other settings of batches come from
+   * the configuration file.
+   *
+   * @param maxBatchSize maximum of requests in a batch, from 1
+   * @param batchWaitTimeout maximum wait of a batch's oldest request for others, from 0
+   * @param maxConcurrentBatches batches that a replica runs at a time, from 1
+   */
+  public record BatchRules(int maxBatchSize, Duration batchWaitTimeout, int maxConcurrentBatches) {
+    /** The defaults of Ray Serve: 10 requests, 10 ms, one batch at a time. */
+    public static final BatchRules DEFAULTS = new BatchRules(10, Duration.ofMillis(10), 1);
+
+    int slots() {
+      return (int) Math.min((long) maxBatchSize * maxConcurrentBatches, MAX_ONGOING_REQUESTS_LIMIT);
+    }
+  }
+
+  /** Returns the batches of the handler; null by default, when requests run alone. */
+  public @Nullable BatchRules batching() {
+    return batching;
+  }
+
+  /** Returns a copy whose handlers take batches. */
+  public Deployment withBatching(BatchRules batches) {
+    return new Deployment(
+        name,
+        numReplicas,
+        autoscaling,
+        maxOngoingRequests,
+        spreadOverLoops,
+        userConfig,
+        factory,
+        Objects.requireNonNull(batches, "batches"));
   }
 
   /**
@@ -152,13 +222,13 @@ public final class Deployment {
       throw new IllegalArgumentException("numReplicas: " + replicas + " (expected: >= 1)");
     }
     return new Deployment(
-        name, replicas, null, maxOngoingRequests, spreadOverLoops, userConfig, factory);
+        name, replicas, null, maxOngoingRequests, spreadOverLoops, userConfig, factory, batching);
   }
 
   /** Returns a copy whose number of replicas follows the load within bounds. */
   public Deployment withAutoscaling(Autoscaling between) {
     return new Deployment(
-        name, 1, between, maxOngoingRequests, spreadOverLoops, userConfig, factory);
+        name, 1, between, maxOngoingRequests, spreadOverLoops, userConfig, factory, batching);
   }
 
   /**
@@ -172,13 +242,13 @@ public final class Deployment {
           "maxOngoingRequests: " + requests + " (expected: 1 to 65535)");
     }
     return new Deployment(
-        name, numReplicas, autoscaling, requests, spreadOverLoops, userConfig, factory);
+        name, numReplicas, autoscaling, requests, spreadOverLoops, userConfig, factory, batching);
   }
 
   /** Returns a copy with one handler for each event loop (true) or one for each replica (false). */
   public Deployment withSpreadOverLoops(boolean spread) {
     return new Deployment(
-        name, numReplicas, autoscaling, maxOngoingRequests, spread, userConfig, factory);
+        name, numReplicas, autoscaling, maxOngoingRequests, spread, userConfig, factory, batching);
   }
 
   /** Returns a copy with a copy of this configuration. */
@@ -186,13 +256,27 @@ public final class Deployment {
     Map<String, Object> copy =
         Collections.unmodifiableMap(new LinkedHashMap<>(config)); // Map.copyOf rejects nulls
     return new Deployment(
-        name, numReplicas, autoscaling, maxOngoingRequests, spreadOverLoops, copy, factory);
+        name,
+        numReplicas,
+        autoscaling,
+        maxOngoingRequests,
+        spreadOverLoops,
+        copy,
+        factory,
+        batching);
   }
 
   /** Returns a copy with another factory of handlers. */
   public Deployment withFactory(HandlerFactory factory) {
     return new Deployment(
-        name, numReplicas, autoscaling, maxOngoingRequests, spreadOverLoops, userConfig, factory);
+        name,
+        numReplicas,
+        autoscaling,
+        maxOngoingRequests,
+        spreadOverLoops,
+        userConfig,
+        factory,
+        batching);
   }
 
   @Override

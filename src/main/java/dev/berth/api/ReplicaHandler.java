@@ -4,11 +4,12 @@ import io.vertx.core.Future;
 import java.util.Map;
 
 /**
- * User code that serves the requests of one replica: an {@link AsyncHandler} or a {@link
- * BlockingHandler}. A {@link HandlerFactory} creates one object per replica, or one per replica and
- * event loop with {@code berth.spread: event_loops}.
+ * User code that serves the requests of one replica: an {@link AsyncHandler}, a {@link
+ * BlockingHandler}, or a {@link BatchedHandler} of several at once. A {@link HandlerFactory}
+ * creates one object per replica, or one per replica and event loop with {@code berth.spread:
+ * event_loops}.
  */
-public sealed interface ReplicaHandler permits AsyncHandler, BlockingHandler {
+public sealed interface ReplicaHandler permits AsyncHandler, BlockingHandler, BatchedHandler {
 
   /**
    * Returns whether the handler receives bodies as they arrive ({@link Request.Body.Streamed});
@@ -26,8 +27,8 @@ public sealed interface ReplicaHandler permits AsyncHandler, BlockingHandler {
   /**
    * Returns further methods of the handler beside {@code handle}, by name. Callers reach them
    * through {@link DeploymentHandle#method}; HTTP requests name them in {@code
-   * X-Serve-Call-Method}. Called once, when the replica starts. Each method is an {@link
-   * AsyncHandler} or a {@link BlockingHandler} without methods and hooks of its own.
+   * X-Serve-Call-Method}. Called once, when the replica starts. Each method is a handler without
+   * methods and hooks of its own.
    */
   default Map<String, ReplicaHandler> methods() {
     return Map.of();

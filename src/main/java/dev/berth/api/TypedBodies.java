@@ -1,6 +1,10 @@
 package dev.berth.api;
 
 import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Objects;
 
 /** Adapter from request and response bodies to a function of typed values. */
@@ -39,6 +43,32 @@ final class TypedBodies<I> {
       }
       O value = function.handle(body, context);
       return answer(value, WholeBody.typed(request.body()) != null);
+    };
+  }
+
+  <O> BatchHandler batch(BatchFunction<I, O> function) {
+    return items -> {
+      BatchResult[] results = new BatchResult[items.size()];
+      List<I> bodies = new ArrayList<>(items.size());
+      for (int i = 0; i < results.length; i++) {
+        try {
+          bodies.add(read(items.get(i).request()));
+        } catch (Json.Malformed malformed) {
+          results[i] = BatchResult.of(malformed.refusal(json));
+        }
+      }
+      List<O> values =
+          bodies.isEmpty()
+              ? List.of()
+              : BatchResult.requireSize(function.handle(bodies), bodies.size());
+      Iterator<O> next = values.iterator();
+      for (int i = 0; i < results.length; i++) {
+        if (results[i] == null) {
+          boolean typed = WholeBody.typed(items.get(i).request().body()) != null;
+          results[i] = BatchResult.of(answer(next.next(), typed));
+        }
+      }
+      return Arrays.asList(results);
     };
   }
 

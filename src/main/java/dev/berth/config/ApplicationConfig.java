@@ -394,6 +394,7 @@ public record ApplicationConfig(
             .orElse(ofCode)
             .within(settings);
     said.checkBounds();
+    DeploymentConfig.requireBatchSlots(said);
     if (DeploymentConfig.autoscales(said) && get(EXTERNAL_SCALER_ENABLED)) {
       throw EXTERNAL_SCALER_ENABLED.refusal(
           "true, with autoscaling of " + code.name(), "false, or no autoscaling");

@@ -1,6 +1,7 @@
 package dev.berth.config;
 
 import dev.berth.api.Deployment;
+import dev.berth.config.batching.BatchingOptions;
 import dev.berth.config.builtin.McpOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
@@ -39,7 +40,12 @@ public final class DeploymentConfig {
               "max_ongoing_requests",
               Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
               Deployment.DEFAULT_MAX_ONGOING_REQUESTS)
-          .means("Slots of a replica: maximum of concurrent requests.");
+          .fallback(
+              DeploymentConfig::usualOngoing,
+              "5, or berth.batching's max_batch_size x max_concurrent_batches")
+          .means(
+              "Slots of a replica: maximum of concurrent requests. With berth.batching, at least"
+                  + " max_batch_size x max_concurrent_batches.");
   public static final ConfigKey<Integer> MAX_QUEUED_REQUESTS =
       ROUTER
           .key("max_queued_requests", Types.integerOrNone(1, Integer.MAX_VALUE, "requests"), -1)
@@ -200,6 +206,10 @@ public final class DeploymentConfig {
   public static final ConfigKey<Duration> FALLBACK_AFTER_MS =
       OWN_ROUTER.add(UpstreamOptions.FALLBACK_AFTER_MS);
 
+  public static final ConfigKey<Settings> BATCHING =
+      OWN.optional("batching", BatchingOptions.SECTION)
+          .means("Batches of requests, for a handler that takes batches.");
+
   public static final ConfigKey<Settings> MCP =
       OWN.optional("mcp", McpOptions.SECTION)
           .fallback(DeploymentConfig::usualMcp, "null")
@@ -231,6 +241,29 @@ public final class DeploymentConfig {
         : null;
   }
 
+  /** Returns the default: enough slots for the batches, if there are any. */
+  private static Integer usualOngoing(Settings deployment) {
+    Settings batching = deployment.find(BATCHING);
+    return batching == null
+        ? Deployment.DEFAULT_MAX_ONGOING_REQUESTS
+        : (int) Math.min(BatchingOptions.slots(batching), Deployment.MAX_ONGOING_REQUESTS_LIMIT);
+  }
+
+  /**
+   * Requires slots for the batches of effective settings.
+   *
+   * @throws IllegalArgumentException when there are fewer
+   */
+  static void requireBatchSlots(Settings said) {
+    Settings batching = said.find(BATCHING);
+    Integer slots = said.get(MAX_ONGOING_REQUESTS);
+    if (batching != null && slots < BatchingOptions.slots(batching)) {
+      throw MAX_ONGOING_REQUESTS.refusal(
+          slots.toString(),
+          "at least max_batch_size x max_concurrent_batches, " + BatchingOptions.slots(batching));
+    }
+  }
+
   /** Returns an entry without overrides. */
   public static Settings of(String name) {
     return SECTION.empty().with(NAME, name);
@@ -248,9 +281,10 @@ public final class DeploymentConfig {
     return of(code.name())
         .with(NUM_REPLICAS, code.autoscaling() == null ? code.numReplicas() : null)
         .with(AUTOSCALING_CONFIG, AutoscalingOptions.of(code.autoscaling()))
-        .with(MAX_ONGOING_REQUESTS, code.maxOngoingRequests())
+        .with(MAX_ONGOING_REQUESTS, code.ownMaxOngoingRequests())
         .with(USER_CONFIG, code.userConfig())
-        .with(SPREAD, code.spreadOverLoops() ? HandlerSpread.EVENT_LOOPS : HandlerSpread.SINGLE);
+        .with(SPREAD, code.spreadOverLoops() ? HandlerSpread.EVENT_LOOPS : HandlerSpread.SINGLE)
+        .put(BATCHING, BatchingOptions.of(code.batching()));
   }
 
   private static void check(Settings values) {
@@ -363,6 +397,11 @@ public final class DeploymentConfig {
    */
   static Settings over(Settings file, Settings code) {
     Settings both = file.over(code);
+    Settings mine = own(file) == null ? null : file.find(BATCHING);
+    Settings theirs = code.find(BATCHING);
+    if (mine != null && theirs != null) {
+      both = both.put(BATCHING, mine.within(null).over(theirs.within(null)));
+    }
     return file.gives(NUM_REPLICAS) && !autoscales(file)
         ? both.put(AUTOSCALING_CONFIG, null)
         : both; // and autoscaling replaces a fixed number of the code

@@ -54,7 +54,7 @@ public final class MetricSeries {
   }
 
   /** Adds a histogram with its own bounds; the last bound is infinite. */
-  void histogram(String name, double[] bounds, long[] counts, double sum) {
+  public void histogram(String name, double[] bounds, long[] counts, double sum) {
     into.histogram(name, labels, bounds, counts, sum);
   }
 }

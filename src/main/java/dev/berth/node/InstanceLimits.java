@@ -1,18 +1,23 @@
 package dev.berth.node;
 
 import dev.berth.config.ClusterOptions;
+import dev.berth.config.DeploymentConfig;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.MetricsOptions;
 import dev.berth.config.ReservationOptions;
+import dev.berth.config.batching.BatchingOptions;
 import dev.berth.config.keys.Settings;
+import dev.berth.protocol.BatchSettings;
 import dev.berth.replica.BodyMemoryLimits;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.slots.LedgerLimits;
 import dev.berth.routing.LoopLimits;
 import dev.berth.routing.reserve.ReservationLimits;
 import dev.berth.routing.slots.InstanceQueueLimits;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Limits of each part of an instance, from {@code berth.limits}.
@@ -65,6 +70,24 @@ public record InstanceLimits(
             : cluster.get(ClusterOptions.UNAVAILABLE_TIMEOUT_S).toNanos());
   }
 
+  /** Returns the rules of a deployment's batches; null when its requests run alone. */
+  static @Nullable BatchSettings batching(Settings deployment) {
+    Settings batching = deployment.find(DeploymentConfig.BATCHING);
+    return batching == null
+        ? null
+        : new BatchSettings(
+            batching.get(BatchingOptions.MAX_BATCH_SIZE),
+            batching.get(BatchingOptions.BATCH_WAIT_TIMEOUT_S).toNanos(),
+            batching.get(BatchingOptions.MAX_CONCURRENT_BATCHES),
+            batching.get(BatchingOptions.EAGER),
+            Objects.requireNonNullElse(
+                batching.find(BatchingOptions.MAX_BATCH_ITEMS), Integer.MAX_VALUE),
+            Objects.requireNonNullElse(
+                batching.find(BatchingOptions.MAX_BATCH_BYTES), Long.MAX_VALUE),
+            batching.get(BatchingOptions.PREFERRED_BATCH_SIZES),
+            batching.get(BatchingOptions.SAME));
+  }
+
   /** Returns the limits of the token table, from {@code berth.reservations}. */
   static ReservationLimits reservations(Settings options) {
     return new ReservationLimits(
@@ -88,7 +111,8 @@ public record InstanceLimits(
         defaults.maxBufferedBodyBytes(),
         limits.get(MetricsOptions.STATS_TIMEOUT_MS).toNanos(),
         defaults.routePrefix(),
-        limits.get(HttpOptions.ROOT_PATH));
+        limits.get(HttpOptions.ROOT_PATH),
+        null);
   }
 
   /**

@@ -258,7 +258,8 @@ public class InstanceReplicas implements ReplicaListener {
             settings.get(DeploymentConfig.CANCEL_GRACE_S).toNanos(),
             settings.get(DeploymentConfig.MAX_ZOMBIE_REQUESTS),
             settings.get(DeploymentConfig.MAX_BUFFERED_BODY_BYTES),
-            target.routePrefix());
+            target.routePrefix(),
+            InstanceLimits.batching(settings));
   }
 
   private static HealthCheckSettings healthChecks(Settings settings) {

@@ -150,7 +150,8 @@ public final class InstanceRouters {
         retryAfter == null ? -1 : (int) retryAfter.toSeconds(),
         timeout == null ? Long.MAX_VALUE : timeout.toNanos(),
         settings.get(DeploymentConfig.MAX_OVERTAKE_MS).toNanos(),
-        DeploymentConfig.autoscales(settings));
+        DeploymentConfig.autoscales(settings),
+        InstanceLimits.batching(settings));
   }
 
   private static ProxyRules proxyRules(DeploymentTarget target) {

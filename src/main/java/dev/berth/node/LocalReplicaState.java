@@ -99,7 +99,8 @@ final class LocalReplicaState {
         target,
         replica.address(),
         max == 0 ? slots(target, upstream) : max,
-        replica.wholeBodyBytes());
+        replica.wholeBodyBytes(),
+        replica.batchedMethods());
   }
 
   /** Returns a replica's entry for routers: reservable, without a port of its own. */
@@ -109,7 +110,8 @@ final class LocalReplicaState {
       DeploymentTarget target,
       ReplicaAddress address,
       int maxOngoing,
-      int wholeBodyBytes) {
+      int wholeBodyBytes,
+      @Nullable String batched) {
     return new ReplicaInfo(
         id,
         target.id(),
@@ -121,7 +123,9 @@ final class LocalReplicaState {
         null,
         OptionalInt.empty(),
         null,
-        upstream.isEmpty() ? Map.of() : Map.of(ReplicaInfo.UPSTREAM, upstream));
+        !upstream.isEmpty()
+            ? Map.of(ReplicaInfo.UPSTREAM, upstream)
+            : batched == null ? Map.of() : Map.of(ReplicaInfo.BATCHED, batched));
   }
 
   /**
@@ -144,7 +148,7 @@ final class LocalReplicaState {
     ReplicaAddress nowhere = new ReplicaAddress(command.node(), 0, -1, 0);
     int slots = slots(target, command.upstream());
     return new Found(
-        info(command.replicaId(), command.upstream(), target, nowhere, slots, 0),
+        info(command.replicaId(), command.upstream(), target, nowhere, slots, 0, null),
         target,
         null,
         ReplicaPhase.STARTING,

@@ -3,12 +3,32 @@ package dev.berth.protocol;
 /** Permission of a request to run on a replica. */
 public sealed interface Admission {
   /**
+   * Returns whether the sender acquired a RUNNING slot from the ledger; only inside an instance.
+   */
+  default boolean isHeld() {
+    return false;
+  }
+
+  /**
    * The sender acquired a RUNNING slot for the request directly from the ledger. Valid only inside
    * an instance, for its own replicas; a replica refuses a request from another instance that
    * claims this.
    */
   enum AcquiredSlot implements Admission {
-    HELD
+    HELD;
+
+    @Override
+    public boolean isHeld() {
+      return true;
+    }
+  }
+
+  /** A slot as {@link AcquiredSlot#HELD}, and a seat in a batch of the replica. */
+  record BatchSeat(BatchGroup group) implements Admission {
+    @Override
+    public boolean isHeld() {
+      return true;
+    }
   }
 
   /** The lease of a selection, consumed on arrival. */

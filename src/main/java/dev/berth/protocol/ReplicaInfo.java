@@ -3,6 +3,7 @@ package dev.berth.protocol;
 import static dev.berth.protocol.Wire.WireForm.TOLD;
 
 import dev.berth.api.DeploymentId;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  * @param host host for direct connections, if any
  * @param port port for direct connections; empty means none, 0 is a port
  * @param zone its availability zone
- * @param metadata published by the replica; {@link #UPSTREAM} is the key of its upstream
+ * @param metadata published by the replica; {@link #UPSTREAM} is the key of its upstream, {@link
+ *     #BATCHED} names its methods that take batches
  */
 public record ReplicaInfo(
     String replicaId,
@@ -41,7 +43,16 @@ public record ReplicaInfo(
   /** Name in the metadata of the upstream that the replica represents. */
   public static final String UPSTREAM = "upstream";
 
+  /** Name in the metadata of the methods that take batches, separated by commas. */
+  public static final String BATCHED = "batched";
+
   public ReplicaInfo {
     metadata = Map.copyOf(metadata);
+  }
+
+  /** Returns whether requests of a method join batches. */
+  public boolean batches(String method) {
+    String batched = metadata.get(BATCHED);
+    return batched != null && List.of(batched.split(",", -1)).contains(method);
   }
 }

@@ -1,15 +1,18 @@
 package dev.berth.replica;
 
 import dev.berth.api.BlockingHandler;
+import dev.berth.api.ReplicaHandler;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.replica.log.RequestLogFields;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A run of a blocking handler. A cancel interrupts the thread only while it runs user code: a
- * pooled thread must not carry the interrupt into the next request.
+ * A run of a blocking handler, with one request unless a subclass has several. A cancel interrupts
+ * the thread only while it runs user code: a pooled thread must not carry the interrupt into the
+ * next request.
  *
  * <pre>
  *   QUEUED --worker--> RUNNING --worker--> DONE
@@ -17,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *     +--canceller--> DONE                                        never runs
  * </pre>
  */
-final class BlockingCall implements Runnable {
+class BlockingCall implements Runnable, HandledRequest.HandlerCall {
   private enum BlockingCallPhase {
     QUEUED,
     RUNNING,
@@ -25,8 +28,8 @@ final class BlockingCall implements Runnable {
     DONE
   }
 
-  private final BlockingHandler handler;
-  private final Request request;
+  private final ReplicaHandler handler;
+  private final @Nullable Request request; // null in a subclass
   private final HandledRequest invocation;
   private final AtomicReference<BlockingCallPhase> phase =
       new AtomicReference<>(BlockingCallPhase.QUEUED);
@@ -37,6 +40,23 @@ final class BlockingCall implements Runnable {
     this.handler = handler;
     this.request = request;
     this.invocation = invocation;
+  }
+
+  /** Creates the call of a subclass with its own {@link #handle} and {@link #onSettled}. */
+  BlockingCall(ReplicaHandler handler, HandledRequest invocation) {
+    this.handler = handler;
+    this.request = null;
+    this.invocation = invocation;
+  }
+
+  /** Runs user code. */
+  @Nullable Response handle() throws Exception {
+    return ((BlockingHandler) handler).handle(Objects.requireNonNull(request), invocation);
+  }
+
+  /** Handles the end of user code, on its thread. */
+  void onSettled(@Nullable Response response, @Nullable Throwable failure) {
+    invocation.complete(response, failure);
   }
 
   /** Runs the handler. Called once, on a thread that may block. */
@@ -52,7 +72,7 @@ final class BlockingCall implements Runnable {
     Response response = null;
     Throwable failure = null;
     try {
-      response = handler.handle(request, invocation);
+      response = handle();
     } catch (Throwable thrown) { // user code: its slot must become free after any exception
       failure = thrown;
     }
@@ -71,7 +91,7 @@ final class BlockingCall implements Runnable {
     RequestLogFields.endOnThread();
     ResponseOutput written = writing;
     if (written == null) {
-      invocation.complete(response, failure);
+      onSettled(response, failure);
     } else {
       written.finish();
     }
@@ -97,7 +117,8 @@ final class BlockingCall implements Runnable {
   }
 
   /** Returns whether the response was passed on and this call writes its body. */
-  boolean writes() {
+  @Override
+  public boolean outlastsSettling() {
     return writing != null;
   }
 
@@ -106,12 +127,8 @@ final class BlockingCall implements Runnable {
     return phase.compareAndSet(BlockingCallPhase.QUEUED, BlockingCallPhase.DONE);
   }
 
-  /**
-   * Interrupts the handler, or prevents it from running.
-   *
-   * @return true when the handler will never run, so that the caller must settle it
-   */
-  boolean cancel() {
+  @Override
+  public boolean cancel() {
     if (withdraw()) {
       return true;
     }

@@ -1,6 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.api.AsyncHandler;
+import dev.berth.api.BatchedHandler;
 import dev.berth.api.BlockingHandler;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.api.Request;
@@ -17,12 +18,17 @@ import java.util.concurrent.RejectedExecutionException;
  */
 record HandlerInvoker(ReplicaHandler handler, Executor threads, boolean streamsRequests) {
   HandlerInvoker(ReplicaHandler handler, Executor threads) {
-    this(handler, threads, handler.streamsRequests());
+    this(handler, threads, handler.streamsRequests() && !(handler instanceof BatchedHandler));
   }
 
   /** Returns whether the handler runs on a thread of its own. */
   boolean runsOnThread() {
     return handler instanceof BlockingHandler;
+  }
+
+  /** Returns whether the handler takes batches, which {@link BatchRunner} calls it with. */
+  boolean takesBatches() {
+    return handler instanceof BatchedHandler;
   }
 
   /** Calls the handler. Confined to the replica's loop. */

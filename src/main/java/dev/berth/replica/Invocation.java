@@ -8,6 +8,7 @@ import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallRefused;
@@ -69,7 +70,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   private @Nullable IncomingBody body; // of a request that streams, or whose handler does
   private @Nullable ResponseStream stream;
   @Nullable Headers trailers; // of its stream
-  private @Nullable BlockingCall call; // of a handler that may block
+  private @Nullable HandlerCall call; // of a handler that may block, or takes batches
 
   Invocation(LoopReplica host, RouterSession source, CallRequest message, long now, long deadline) {
     super(message, now, deadline);
@@ -126,9 +127,33 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   }
 
   private void call(Request request) {
+    BatchRunner batches = host.replica.batches;
+    HandlerInvoker batched = batches == null ? null : host.batched(methodName());
+    if (batched != null) {
+      BatchGroup seat = call instanceof BatchRunner.SeatClaim claim ? claim.take() : null;
+      batches.join(batched, request, this, seat);
+      return;
+    }
     become(InvocationPhase.HANDLING);
     calling();
     host.invoke(request, this);
+  }
+
+  /** Records the seat of a request, which a request without its whole body gives up. */
+  void seated(BatchGroup group) {
+    if (bodyFollows) {
+      group.withdraw();
+    } else {
+      call = new BatchRunner.SeatClaim(group);
+    }
+  }
+
+  @Override
+  public void onBatchStart() {
+    if (phase == InvocationPhase.GATHERING) {
+      become(InvocationPhase.HANDLING);
+      calling();
+    }
   }
 
   private static int sizeOf(Request.Body.Whole whole) {
@@ -165,7 +190,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   }
 
   @Override
-  public void calledBy(BlockingCall running) {
+  public void calledBy(HandlerCall running) {
     call = running;
   }
 
@@ -188,7 +213,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     }
     become(InvocationPhase.ANSWERING);
     settling();
-    if (call != null && !call.writes()) {
+    if (call != null && !call.outlastsSettling()) {
       call = null;
     }
     if (cancelled()) {
@@ -447,11 +472,12 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     dueAt = graceAt;
     loop.wakeAt(graceAt);
     runCancelActions();
-    BlockingCall running = call;
+    HandlerCall running = call;
     boolean over =
         running != null && running.cancel() // the handler never ran
             || switch (phase) {
-              case GATHERING, SENDING, ENDED -> true;
+              case GATHERING -> running == null; // else its batch has started
+              case SENDING, ENDED -> true;
               case HANDLING -> false;
               case ANSWERING -> stream == null || stream.isRelay();
             };
@@ -469,8 +495,15 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     }
   }
 
-  /** Breaks off the request of a killed replica: its outcome is unknown to the caller. */
+  /**
+   * Breaks off the request of a killed replica: its outcome is unknown to the caller. A request
+   * whose batch has not started may run elsewhere.
+   */
   void kill() {
+    if (phase == InvocationPhase.GATHERING && !cancelled() && call != null && call.cancel()) {
+      settle(null, new UpstreamNotRun("replica " + replicaId() + ": stopped before a batch", -1));
+      return;
+    }
     breakOff(
         BerthException.Kind.OUTCOME_UNKNOWN,
         "replica " + replicaId() + ": killed while it ran the request");
@@ -555,6 +588,9 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     assert loop.isHere();
     assert phase.mayBecome(next) : phase + " to " + next;
     phase = next;
+    if (next == InvocationPhase.SENDING && call != null) {
+      call.onEnded(); // a slow reader delays no batch
+    }
   }
 
   /** Returns whether the handler has not settled; it may not have been called. */
@@ -623,6 +659,9 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
       body.close("request: completed (expected: read before the response)");
     }
     settleSlot();
+    if (call != null) {
+      call.onEnded();
+    }
   }
 
   // --- calls of the handler ---

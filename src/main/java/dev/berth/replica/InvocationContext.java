@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
@@ -75,6 +76,14 @@ abstract class InvocationContext implements RequestContext {
   }
 
   abstract ReplicaRuntime replica();
+
+  public long waitedNanos() {
+    return TimeUnit.MICROSECONDS.toNanos(Math.max(0, waitedMicros));
+  }
+
+  public long remainingNanos() {
+    return deadline == NEVER ? NEVER : deadline - moment();
+  }
 
   /** Returns whether the request has ended. */
   abstract boolean hasEnded();

@@ -7,6 +7,7 @@ import dev.berth.api.RequestContext;
 import dev.berth.metrics.ProcessingMeters;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -61,6 +62,20 @@ final class LoopReplica {
       return;
     }
     found.invoke(request, invocation);
+  }
+
+  /** Returns the handler of a method if it takes batches; null otherwise, or once retired. */
+  @Nullable HandlerInvoker batched(String method) {
+    HandlerInvoker found = method.isEmpty() ? invoker : methods.get(method);
+    return found != null && found.takesBatches() ? found : null;
+  }
+
+  /** Returns the names of the methods that take batches. */
+  Set<String> batchedMethods() {
+    Set<String> names = new TreeSet<>(methods.keySet());
+    names.add("");
+    names.removeIf(method -> batched(method) == null);
+    return names;
   }
 
   /** Returns a handle for calls made by a request's handler. Thread-safe. */

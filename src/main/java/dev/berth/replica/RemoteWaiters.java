@@ -1,6 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BusMessage.SlotOffer;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
@@ -166,6 +167,11 @@ final class RemoteWaiters implements SlotObserver {
       }
     }
     return oldest;
+  }
+
+  @Override
+  public void onBatchOpen(BatchGroup group) {
+    own.onBatchOpen(group);
   }
 
   @Override

@@ -61,6 +61,7 @@ public final class Replica extends ReplicaRuntime {
   private volatile Runnable startStuck = () -> {}; // fails a start whose loop is stuck
   private volatile String loopBlocked = ""; // reason why its only loop cannot serve
   private volatile boolean takesWholeBodies; // set once the handlers run
+  private volatile @Nullable String batchedMethods; // as above
   final ReplicaHooks hooks;
   final HealthCheckRunner health;
   private final AutoscalingStats stats;
@@ -135,6 +136,11 @@ public final class Replica extends ReplicaRuntime {
     return takesWholeBodies ? limits().maxBufferedBodyBytes() : 0;
   }
 
+  /** Returns the methods that take batches, separated by commas; null for none. */
+  public @Nullable String batchedMethods() {
+    return batchedMethods;
+  }
+
   // --- lifecycle ---
 
   /** Sets the start that creates the handlers. */
@@ -173,6 +179,10 @@ public final class Replica extends ReplicaRuntime {
     threads = workers;
     parts = List.copyOf(started);
     takesWholeBodies = !parts.get(0).streamsRequests("");
+    if (batches != null) {
+      batches.home = homeLoop().ports;
+      batchedMethods = String.join(",", parts.get(0).batchedMethods());
+    }
     startStuck =
         () -> {
           if (state.compareAndSet(ReplicaState.STARTING, ReplicaState.STOPPED)) {
@@ -437,6 +447,9 @@ public final class Replica extends ReplicaRuntime {
       setMaxOngoing(maxOngoing);
     }
     health.watch.configure(healthChecks, nanoClock.getAsLong());
+    if (batches != null) {
+      batches.table.look();
+    }
     lookSoon();
     judge();
   }

@@ -1,6 +1,7 @@
 package dev.berth.replica;
 
 import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.port.BatchSeats;
 import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.InstanceDependencies;
 import dev.berth.protocol.port.ReplicaDirectory;
@@ -138,6 +139,12 @@ public final class ReplicaHost implements ReplicaDirectory {
   public @Nullable Slots slotsOf(ReplicaAddress address) {
     Replica replica = find(address);
     return replica == null ? null : replica.slots();
+  }
+
+  @Override
+  public @Nullable BatchSeats batchesOf(ReplicaAddress address) {
+    Replica replica = find(address);
+    return replica == null || replica.batches == null ? null : replica.batches.table;
   }
 
   @Override

@@ -1,6 +1,8 @@
 package dev.berth.replica;
 
+import dev.berth.protocol.BatchSettings;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The limits of the replicas of an instance.
@@ -23,6 +25,7 @@ import java.time.Duration;
  * @param routePrefix {@code route_prefix} of the application, as its requests see it; empty without
  *     HTTP
  * @param rootPath {@code root_path} of the instance, which may precede the prefix
+ * @param batching rules of batches; null, the default, when requests run alone
  */
 public record ReplicaLimits(
     long cancelGraceNanos,
@@ -34,7 +37,8 @@ public record ReplicaLimits(
     int maxBufferedBodyBytes,
     long statsTimeoutNanos,
     String routePrefix,
-    String rootPath) {
+    String rootPath,
+    @Nullable BatchSettings batching) {
   /** The defaults above. */
   public static final ReplicaLimits DEFAULTS =
       new ReplicaLimits(
@@ -47,16 +51,21 @@ public record ReplicaLimits(
           4 << 20,
           Duration.ofSeconds(10).toNanos(),
           "",
-          "");
+          "",
+          null);
 
   /** Returns these limits with those of a deployment in place. */
   public ReplicaLimits withOwn(long cancelGrace, int maxZombies, int maxBufferedBody) {
-    return withOwn(cancelGrace, maxZombies, maxBufferedBody, routePrefix);
+    return withOwn(cancelGrace, maxZombies, maxBufferedBody, routePrefix, batching);
   }
 
-  /** Returns these limits with those of a deployment, and with its route prefix. */
+  /** Returns these limits with those of a deployment, its route prefix and its batches. */
   public ReplicaLimits withOwn(
-      long cancelGrace, int maxZombies, int maxBufferedBody, String prefix) {
+      long cancelGrace,
+      int maxZombies,
+      int maxBufferedBody,
+      String prefix,
+      @Nullable BatchSettings batches) {
     return new ReplicaLimits(
         cancelGrace,
         maxZombies,
@@ -67,6 +76,7 @@ public record ReplicaLimits(
         maxBufferedBody,
         statsTimeoutNanos,
         prefix,
-        rootPath);
+        rootPath,
+        batches);
   }
 }

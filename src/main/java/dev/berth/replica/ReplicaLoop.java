@@ -149,7 +149,7 @@ public final class ReplicaLoop {
       refuse(message, addressRefusal(message.target()), LoadReport.NONE);
       return;
     }
-    boolean held = message.admission() == Admission.AcquiredSlot.HELD;
+    boolean held = message.admission().isHeld();
     if (held && !node.equals(message.source().node())) {
       // Only this instance can acquire a slot without a message: the sender is faulty or lost.
       falselyHeld.increment();
@@ -174,6 +174,9 @@ public final class ReplicaLoop {
         return;
       }
       host.replica.settle(isSlotless(message), message.cost()); // also slots that the router held
+      if (message.admission() instanceof Admission.BatchSeat seat) {
+        seat.group().withdraw();
+      }
     }
     if (refusal == Refusal.REVOKED) {
       duplicates.increment();
@@ -237,6 +240,9 @@ public final class ReplicaLoop {
             ? new ExplainedInvocation(host, peer, message, now, deadline)
             : new Invocation(host, peer, message, now, deadline);
     ports.loop().worksFor(invocation);
+    if (message.admission() instanceof Admission.BatchSeat seat) {
+      invocation.seated(seat.group());
+    }
     Invocation forgotten = peer.put(invocation);
     add(invocation);
     if (forgotten != null) {

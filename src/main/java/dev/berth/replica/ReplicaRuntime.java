@@ -5,6 +5,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.RequestContext;
 import dev.berth.metrics.UserMeters;
 import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.UserFailure;
 import dev.berth.protocol.port.AttemptState;
@@ -54,6 +55,9 @@ abstract class ReplicaRuntime {
   /** Requests whose deadline passed while they ran. */
   public final LongAdder timeouts = new LongAdder();
 
+  /** Batches of its handlers; null unless the deployment batches. */
+  final @Nullable BatchRunner batches;
+
   private final AtomicInteger zombies = new AtomicInteger();
 
   /** Loops blocked for longer than cancel_grace_s by a request that is not a zombie yet. */
@@ -80,6 +84,8 @@ abstract class ReplicaRuntime {
     this.userLog =
         LoggerFactory.getLogger(spec.deployment().application() + "." + spec.deployment().name());
     this.failures = new FailureLog(spec.deployment(), spec.replicaId(), nanoClock);
+    BatchSettings batching = this.limits.batching();
+    this.batches = batching == null ? null : new BatchRunner(this, batching);
   }
 
   // --- callbacks of the lifecycle ---

@@ -67,6 +67,13 @@ public final class ReplicaSeries {
     if (slotless != null) {
       sums.gauge("berth_slotless_requests", slotless.ongoing(), slotless.maxOngoing());
     }
+    BatchRunner batches = replica.batches;
+    if (batches != null) {
+      into.gauge("serve_batch_queue_length", batches.table.waiting());
+      batches.table.meters.forEach(
+          (method, meters) ->
+              meters.show(into.with("function_name", method.isEmpty() ? "handle" : method)));
+    }
     if (replica.isUpstream) {
       boolean isOpen = state == ReplicaState.RUNNING && replica.gate.text().isEmpty();
       sums.gauge("berth_upstreams", 1);

@@ -1,5 +1,6 @@
 package dev.berth.replica;
 
+import dev.berth.api.BatchHandler;
 import dev.berth.api.BlockingHandler;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.DeploymentId;
@@ -12,6 +13,7 @@ import dev.berth.protocol.port.UpstreamGate;
 import dev.berth.protocol.port.VertxContext;
 import dev.berth.replica.hooks.HookThreads.HookKind;
 import dev.berth.replica.hooks.InterruptibleCall;
+import dev.berth.replica.log.StackText;
 import dev.berth.replica.threads.HandlerThreads;
 import io.vertx.core.Context;
 import io.vertx.core.Promise;
@@ -135,6 +137,7 @@ final class ReplicaStart {
       parts.add(part(seat));
       call.requireWanted();
     }
+    requireBatching(!parts.get(0).batchedMethods().isEmpty());
     doing = "in start";
     replica.hooks.start();
     call.requireWanted();
@@ -145,6 +148,16 @@ final class ReplicaStart {
     }
     doing = "in checkHealth";
     replica.health.checkFirst();
+  }
+
+  /** Requires that handler and configuration agree on batches. */
+  private void requireBatching(boolean takesBatches) {
+    if (takesBatches != (replica.batches != null)) {
+      throw new IllegalArgumentException(
+          takesBatches
+              ? "handler: takes batches (expected: berth.batching, or Deployment.withBatching)"
+              : "berth.batching: set (expected: a handler that takes batches, or leave it out)");
+    }
   }
 
   /**
@@ -190,7 +203,8 @@ final class ReplicaStart {
   }
 
   private HandlerInvoker invoker(ReplicaHandler handler) {
-    if (handler instanceof BlockingHandler && workers == null) {
+    boolean blocks = handler instanceof BlockingHandler || handler instanceof BatchHandler;
+    if (blocks && workers == null) {
       String application = spec.deployment().application();
       HandlerThreads.HandlerThreadsFactory threads = ports.threads();
       workers =

@@ -14,6 +14,7 @@ import dev.berth.protocol.port.ExplainedParent;
 import dev.berth.routing.explain.CandidateSnapshot;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.ranking.CurrentRanker;
+import dev.berth.routing.slots.BatchForming;
 import dev.berth.routing.slots.GangGate;
 import dev.berth.routing.slots.InstanceQueueLimits;
 import dev.berth.routing.slots.RemoteReplica;
@@ -75,6 +76,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   /** Duration of the health checks of the deployment's replicas on this instance. */
   public final LatencyBuckets healthCheckTimes = new LatencyBuckets(); // written under its lock
 
+  private final BatchForming forming;
   final WaiterQueue queue;
 
   /** Gate that admits one collector of several slots at a time ({@code berth_legs_waiting}). */
@@ -103,15 +105,15 @@ public final class DeploymentRouter implements HandleMetricSource {
     this.bounds = routers.bounds;
     this.blocked = routers.blocked;
     BooleanSupplier hasFallback = () -> fallbackFor(null, null) != null;
-    this.queue =
-        new WaiterQueue(
-            new SlotSource(
-                () -> replicas,
-                hasFallback,
-                pumpRandom,
-                routers.loop(0).ports.nanoClock(),
-                () -> this.settings.maxOvertakeNanos()),
-            blocked);
+    SlotSource source =
+        new SlotSource(
+            () -> replicas,
+            hasFallback,
+            pumpRandom,
+            routers.loop(0).ports.nanoClock(),
+            () -> this.settings.maxOvertakeNanos());
+    this.forming = new BatchForming(source, () -> this.settings.batching(), this::wakeIn);
+    this.queue = new WaiterQueue(source, blocked, forming);
     this.legGate = new GangGate(bounds);
     this.ranker = new CurrentRanker(usual, this::publishAgain);
     this.replicas = ReplicaSet.empty(blocked, usual);
@@ -175,6 +177,17 @@ public final class DeploymentRouter implements HandleMetricSource {
       }
     }
     return null;
+  }
+
+  /** Pumps at the end of a window of a batch. Any thread. */
+  private void wakeIn(long nanos) {
+    RouterLoop first = routers.loop(0);
+    first.run(() -> first.ports.timer().start(nanos, this::windowEnded));
+  }
+
+  private void windowEnded() {
+    forming.onWake();
+    queue.pump(); // also arms the timer for the next window
   }
 
   void pumpIfWaiting() {
@@ -387,6 +400,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   /** Changes the settings live; current waiters stay queued. */
   public void configure(RouterSettings next) {
     settings = next;
+    pumpIfWaiting(); // the rules of batches may differ
   }
 
   /** Returns the rules of a deployment whose replicas are remote servers. */

@@ -6,6 +6,8 @@ import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.Admission;
+import dev.berth.protocol.BatchGroup;
+import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.LoadReport;
@@ -168,6 +170,7 @@ public final class RoutedCall extends SlotRequest {
   boolean use(Grant granted, boolean waited) {
     SlotLease lease = granted.lease();
     if (lease != null && lease.consume() != null) {
+      granted.giveUpSeat();
       return false; // this loop was blocked for longer than the hold
     }
     RoutedReplica to = java.util.Objects.requireNonNull(granted.replica());
@@ -181,12 +184,21 @@ public final class RoutedCall extends SlotRequest {
       if (!limit().isEmpty()) {
         takePlace(); // the replica may refuse it
       }
-      goOn(to, Admission.AcquiredSlot.HELD);
+      BatchGroup batch = granted.batch();
+      goOn(to, batch == null ? Admission.AcquiredSlot.HELD : new Admission.BatchSeat(batch));
     } else {
       takePlace();
       goOn(to, offer == null ? Admission.IfFree.IF_FREE : new Admission.Token(offer.token()));
     }
     return true;
+  }
+
+  @Override
+  public @Nullable String batchKey() {
+    BatchSettings rules = router.settings().batching();
+    boolean joins =
+        rules != null && !owner.isSpare() && router.replicas.batches(owner.methodName());
+    return joins ? rules.keyOf(owner.methodName(), request.headers()) : null;
   }
 
   @Override
@@ -249,7 +261,7 @@ public final class RoutedCall extends SlotRequest {
 
   private void goOn(RoutedReplica to, Admission by) {
     admission = by;
-    attempt = by == Admission.AcquiredSlot.HELD ? loop.heldAttempt : loop.nextAttempt();
+    attempt = by.isHeld() ? loop.heldAttempt : loop.nextAttempt();
     if (requestId.isEmpty()) {
       requestId = loop.nextRequestId();
     }
@@ -257,8 +269,7 @@ public final class RoutedCall extends SlotRequest {
       counted = true;
       router.counters.sent.add(cost());
     }
-    if (by == Admission.AcquiredSlot.HELD
-        || selection != null) { // else the replica may still refuse
+    if (by.isHeld() || selection != null) { // else the replica may still refuse
       tellRouted(to);
     }
     sentNanos = to.listener() == null ? UNKNOWN : loop.now();
@@ -336,6 +347,9 @@ public final class RoutedCall extends SlotRequest {
       selection.releaseSlot();
     } else {
       super.unsend(to);
+      if (admission instanceof Admission.BatchSeat seat) {
+        seat.group().withdraw();
+      }
     }
   }
 

@@ -1,5 +1,8 @@
 package dev.berth.routing;
 
+import dev.berth.protocol.BatchSettings;
+import org.jspecify.annotations.Nullable;
+
 /**
  * Settings of a deployment's router that change live.
  *
@@ -16,6 +19,7 @@ package dev.berth.routing;
  * @param maxOvertakeNanos time for which younger requests may overtake one that needs more slots;
  *     default 1 s
  * @param autoscales whether the controller needs load reports; default false
+ * @param batching rules of batches; null, the default, when requests run alone
  */
 public record RouterSettings(
     int maxQueued,
@@ -26,4 +30,5 @@ public record RouterSettings(
     int retryAfterSeconds,
     long requestTimeoutNanos,
     long maxOvertakeNanos,
-    boolean autoscales) {}
+    boolean autoscales,
+    @Nullable BatchSettings batching) {}

@@ -267,7 +267,13 @@ public final class Routers {
       return null; // stopped since the snapshot was created
     }
     LocalReplica local =
-        new LocalReplica(route.replica(), route.routable(), slots, router.queue, loops.length);
+        new LocalReplica(
+            route.replica(),
+            route.routable(),
+            slots,
+            directory.batchesOf(address),
+            router.queue,
+            loops.length);
     directory.observe(address, (SlotObserver) local);
     return local;
   }

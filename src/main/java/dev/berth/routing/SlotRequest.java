@@ -195,9 +195,19 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     if (sendsWithoutSlot()) {
       return;
     }
-    if ((router.queue.hasTakersOr(loop.index()) || !takeAtOnce()) && !leaves()) {
+    if ((router.queue.hasTakersOr(loop.index()) || joinsBatch() || !takeAtOnce()) && !leaves()) {
       enqueue();
     }
+  }
+
+  /** Returns whether the queue forms batches of such requests. */
+  private boolean joinsBatch() {
+    return router.settings().batching() != null && batchKey() != null;
+  }
+
+  @Override
+  public final long deadlineNanos() {
+    return callDeadlineNanos;
   }
 
   /** Starts again at another deployment, in a new place of its queue. */
@@ -289,7 +299,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
       return;
     }
     rescheduleDeadline();
-    if (mayTryAgain() && takeAtOnce()) {
+    if (mayTryAgain() && !joinsBatch() && takeAtOnce()) {
       return;
     }
     if (!admitted) {

@@ -84,7 +84,7 @@ final class MetricsReference {
         replicas are absent: reports are stamped on arrival, and `berth autoscaling` shows their age.
       - Without a counterpart: `serve_router_args_resolution_latency_ms` (no arguments to resolve),
         `serve_num_scheduling_tasks…` (no such tasks), `serve_event_loop_tasks`,
-        `serve_long_poll_…`, `serve_haproxy_…`, gRPC. Metrics of the controller, batching and multiplexing
+        `serve_long_poll_…`, `serve_haproxy_…`, gRPC. Metrics of the controller and multiplexing
         come with these features.
 
       The tables below are generated from the export of an instance; a test compares them.

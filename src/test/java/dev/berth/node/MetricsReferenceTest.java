@@ -40,6 +40,9 @@ class MetricsReferenceTest {
           route_prefix: /telling
           import_path: dev.berth.node.TestApplications:telling
           deployments: [{name: telling, autoscaling_config: {}}]
+        - name: batched
+          route_prefix: /batched
+          import_path: dev.berth.node.TestApplications:batched
         - name: broken
           route_prefix: /broken
           import_path: dev.berth.node.TestApplications:broken
@@ -107,6 +110,7 @@ class MetricsReferenceTest {
     try (TestNode node = new TestNode(HTTP + config + cluster("n1", "control", control, control));
         TestNode worker = new TestNode(HTTP + cluster("n2", "worker", control, 0))) {
       node.get("/plain");
+      node.get("/batched");
       node.get("/broken");
       node.get("/whose");
       TestNode.until(

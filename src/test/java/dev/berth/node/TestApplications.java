@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
+import dev.berth.api.BatchResult;
 import dev.berth.api.BerthException;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
@@ -30,6 +31,17 @@ public final class TestApplications {
     return Application.of(
         Deployment.async("front", THREAD),
         Deployment.async("back", THREAD).withNumReplicas(3).withMaxOngoingRequests(7));
+  }
+
+  /** Answers in batches. */
+  public static Application batched() {
+    return Application.of(
+        Deployment.batch(
+            "batched",
+            items ->
+                items.stream()
+                    .map(each -> BatchResult.of(Response.text(items.size() + " together")))
+                    .toList()));
   }
 
   /** Answers with its replica. */

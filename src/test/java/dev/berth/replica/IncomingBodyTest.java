@@ -351,7 +351,7 @@ class IncomingBodyTest {
 
   @Test
   void aBodyInsideItsRequestIsRefusedOverTheBound() {
-    rig = new ReplicaRig(ReplicaLimits.DEFAULTS.withOwn(10_000_000_000L, 16, 100_000, ""), 1);
+    rig = new ReplicaRig(ReplicaLimits.DEFAULTS.withOwn(10_000_000_000L, 16, 100_000, "", null), 1);
     Replica replica = rig.start(1, gathering);
     rig.sendHeld(whole(replica, ID, 100_001));
     assertThat(rig.answer(CallFailed.class).kind()).isEqualTo(Kind.PAYLOAD_TOO_LARGE);
@@ -384,7 +384,7 @@ class IncomingBodyTest {
 
   @Test
   void anUndeclaredBodyIsRefusedWhenItGrowsOverTheBound() {
-    rig = new ReplicaRig(ReplicaLimits.DEFAULTS.withOwn(10_000_000_000L, 16, 100_000, ""), 1);
+    rig = new ReplicaRig(ReplicaLimits.DEFAULTS.withOwn(10_000_000_000L, 16, 100_000, "", null), 1);
     Replica replica = open(gathering, "");
     rig.frame(replica, ID, 0, zeros(60_000), false);
     rig.bus.take();

@@ -369,7 +369,7 @@ class InvocationTest {
   @Test
   void aDeploymentsOwnGraceCountsAndNotTheInstances() {
     ReplicaLimits own =
-        ReplicaLimits.DEFAULTS.withOwn(Duration.ofSeconds(1).toNanos(), 0, 4 << 20, "");
+        ReplicaLimits.DEFAULTS.withOwn(Duration.ofSeconds(1).toNanos(), 0, 4 << 20, "", null);
     ReplicaSpec hasty = rig.spec(5, context -> handler, own, null);
     var begun = rig.host.begin(hasty, List.of(rig.seat(0))).running();
     rig.runAll();
@@ -395,7 +395,7 @@ class InvocationTest {
   @Test
   void aReplicaUnhealthyForItsZombiesIsWellAgainWhenNoMoreLingerThanMay() {
     ReplicaRig strict =
-        new ReplicaRig(ReplicaLimits.DEFAULTS.withOwn(GRACE.toNanos(), 1, 4 << 20, ""), 1);
+        new ReplicaRig(ReplicaLimits.DEFAULTS.withOwn(GRACE.toNanos(), 1, 4 << 20, "", null), 1);
     Replica replica = strict.start(4, handler);
     cancelled(strict, 0, 1);
     strict.pass(GRACE);
@@ -424,14 +424,15 @@ class InvocationTest {
 
   @Test
   void aReplicaThatMayHaveMoreZombiesFromNowOnIsWellAtOnce() {
-    ReplicaLimits none = ReplicaLimits.DEFAULTS.withOwn(GRACE.toNanos(), 0, 4 << 20, "");
+    ReplicaLimits none = ReplicaLimits.DEFAULTS.withOwn(GRACE.toNanos(), 0, 4 << 20, "", null);
     ReplicaRig strict = new ReplicaRig(none, 1);
     Replica replica = strict.start(1, handler);
     cancelled(strict, 0, 1);
     strict.pass(GRACE);
     assertThat(replica.state()).isEqualTo(ReplicaState.UNHEALTHY);
 
-    replica.configure(1, none.withOwn(GRACE.toNanos(), 1, 4 << 20, ""), Replicas.HEALTH_CHECKS);
+    replica.configure(
+        1, none.withOwn(GRACE.toNanos(), 1, 4 << 20, "", null), Replicas.HEALTH_CHECKS);
 
     assertThat(replica.zombies()).isEqualTo(1);
     assertThat(replica.state()).isEqualTo(ReplicaState.RUNNING);

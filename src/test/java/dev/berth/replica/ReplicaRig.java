@@ -93,6 +93,7 @@ final class ReplicaRig {
   String lost = ""; // what is said of threads
   String upstream = ""; // key of the replicas that start later
   boolean noThreads; // and there will be none
+  boolean noWorkers; // for blocking handlers
   final List<Timer> timers = new ArrayList<>();
   final LatencyBuckets healthCheckTimes = new LatencyBuckets();
   final ReplicaHost host;
@@ -218,6 +219,9 @@ final class ReplicaRig {
 
       @Override
       public void execute(Runnable task) {
+        if (noWorkers) {
+          throw new RejectedExecutionException("no worker");
+        }
         workers.execute(task);
       }
     };

@@ -31,7 +31,8 @@ public final class RoutingProbe {
           -1,
           Long.MAX_VALUE,
           OVERTAKE_NANOS,
-          false);
+          false,
+          null);
 
   private RoutingProbe() {}
 
@@ -47,7 +48,8 @@ public final class RoutingProbe {
         -1,
         Long.MAX_VALUE,
         OVERTAKE_NANOS,
-        false);
+        false,
+        null);
   }
 
   /** The settings, with another bound of the queue. */
@@ -66,7 +68,8 @@ public final class RoutingProbe {
         of.retryAfterSeconds(),
         of.requestTimeoutNanos(),
         nanos,
-        of.autoscales());
+        of.autoscales(),
+        of.batching());
   }
 
   /** Since when a waiting request has been overtaken; {@link Long#MIN_VALUE} while it was not. */
@@ -101,7 +104,8 @@ public final class RoutingProbe {
         retryAfterSeconds,
         of.requestTimeoutNanos(),
         of.maxOvertakeNanos(),
-        autoscales);
+        autoscales,
+        of.batching());
   }
 
   /** A choose that waits, begun as a handle does. */

@@ -347,7 +347,8 @@ final class SimulatedInstance {
               MAX_BUFFERED,
               millis(10_000),
               "/",
-              ""),
+              "",
+              null),
           new LedgerLimits(
               millis(4_000),
               SimulatedBus.LATEST_NANOS + millis(5_000),

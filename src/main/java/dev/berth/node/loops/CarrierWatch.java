@@ -2,7 +2,7 @@ package dev.berth.node.loops;
 
 import dev.berth.metrics.LoopLag;
 import dev.berth.metrics.MetricSeries;
-import dev.berth.replica.StackText;
+import dev.berth.replica.log.StackText;
 import dev.berth.replica.threads.InstanceHandlerThreads;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;

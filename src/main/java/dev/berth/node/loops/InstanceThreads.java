@@ -2,10 +2,10 @@ package dev.berth.node.loops;
 
 import dev.berth.metrics.MetricSeries;
 import dev.berth.node.loops.FairHookScheduler.ScheduledHook;
-import dev.berth.replica.StackText;
 import dev.berth.replica.hooks.DaemonThread;
 import dev.berth.replica.hooks.HookThreads;
 import dev.berth.replica.log.RequestLogFields;
+import dev.berth.replica.log.StackText;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Executor;

@@ -5,7 +5,7 @@ import dev.berth.metrics.LoopLag;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.TickTimer;
-import dev.berth.replica.StackText;
+import dev.berth.replica.log.StackText;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import java.time.Duration;

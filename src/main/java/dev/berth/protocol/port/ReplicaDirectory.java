@@ -11,6 +11,11 @@ public interface ReplicaDirectory {
    */
   @Nullable Slots slotsOf(ReplicaAddress address);
 
+  /** Returns the batches of a replica of this instance; null unless its deployment batches. */
+  default @Nullable BatchSeats batchesOf(ReplicaAddress address) {
+    return null;
+  }
+
   /**
    * Sets the observer of a replica's slots for this instance, in place of an earlier observer. No
    * effect when the replica was removed.

@@ -1,5 +1,7 @@
 package dev.berth.protocol.port;
 
+import dev.berth.protocol.BatchGroup;
+
 /**
  * Observes the slots of a replica for waiters: those of the local router of the deployment, and
  * remote routers that were refused. Called on the thread that frees a slot; must not block.
@@ -37,6 +39,12 @@ public interface SlotObserver {
 
   /** Notifies the observer that a remote request got slots without an offer. */
   default void overtaking() {}
+
+  /**
+   * Notifies the observer of a batch that the replica starts with loose requests. The observer may
+   * seat waiters with the same key until it returns; the replica then seals the batch.
+   */
+  default void onBatchOpen(BatchGroup group) {}
 
   /**
    * Notifies the observer that a slot became free, or that the maximum was raised or became 0,

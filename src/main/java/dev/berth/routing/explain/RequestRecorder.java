@@ -205,7 +205,7 @@ public final class RequestRecorder {
   /** Records the send of the request itself; with a held slot, it certainly runs on arrival. */
   public void recordSend(RoutedReplica to, Admission by, int cost) {
     boolean byToken = by instanceof Admission.Token;
-    boolean held = by == Admission.AcquiredSlot.HELD;
+    boolean held = by.isHeld();
     if (byToken) {
       recordConsumed();
     }

@@ -1,5 +1,6 @@
 package dev.berth.routing.slots;
 
+import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.port.SlotLease;
 import org.jspecify.annotations.Nullable;
 
@@ -9,16 +10,32 @@ import org.jspecify.annotations.Nullable;
  * request at once, or a lease holds the slot. For a remote slot, the grant contains an offered
  * slot, which the replica holds for this router. A remote grant without an offer is only an
  * estimate that the replica has a free slot. A grant without a replica means that no slot will
- * follow: the deployment became unavailable, or the request does not wait for it any longer.
+ * follow: the deployment became unavailable, or the request does not wait for it any longer. A
+ * grant with a batch is also a seat in it.
  */
 public record Grant(
     @Nullable RoutedReplica replica,
     @Nullable SlotLease lease,
-    RemoteReplica.@Nullable Offer offer) {
+    RemoteReplica.@Nullable Offer offer,
+    @Nullable BatchGroup batch) {
   /** Value in place of a hold time, for a slot that runs a request at once. */
   public static final long RUN = 0;
 
   public static final Grant UNAVAILABLE = new Grant(null, null, null);
+
+  /** Creates a grant without a seat in a batch. */
+  Grant(
+      @Nullable RoutedReplica replica,
+      @Nullable SlotLease lease,
+      RemoteReplica.@Nullable Offer offer) {
+    this(replica, lease, offer, null);
+  }
+
+  /** Returns a grant of the same slots and of a seat, which this method takes. */
+  Grant seated(BatchGroup in) {
+    in.seat();
+    return new Grant(replica, lease, offer, in);
+  }
 
   /** Returns a grant of a local slot to run on at once, or of a remote slot that may be free. */
   static Grant run(RoutedReplica replica) {
@@ -37,6 +54,14 @@ public record Grant(
       if (offer != null) {
         replica.decline(offer);
       }
+    }
+    giveUpSeat();
+  }
+
+  /** Gives up the seat, after the end of the slot. */
+  public void giveUpSeat() {
+    if (batch != null) {
+      batch.withdraw();
     }
   }
 }

@@ -1,7 +1,9 @@
 package dev.berth.routing.slots;
 
+import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.port.BatchSeats;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
@@ -13,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LocalReplica extends RoutedReplica implements SlotObserver {
   private final Slots slots;
+  private final @Nullable BatchSeats batches;
   private final Grant run = Grant.run(this); // shared by all its slots
   private final WaiterQueue queue;
   private final ReplicaAddress[] addresses; // indexed by the caller's loop
@@ -20,8 +23,22 @@ public final class LocalReplica extends RoutedReplica implements SlotObserver {
 
   public LocalReplica(
       ReplicaInfo info, boolean routable, Slots slots, WaiterQueue queue, int loops) {
+    this(info, routable, slots, null, queue, loops);
+  }
+
+  /**
+   * @param batches batches of its handlers; null if none takes batches
+   */
+  public LocalReplica(
+      ReplicaInfo info,
+      boolean routable,
+      Slots slots,
+      @Nullable BatchSeats batches,
+      WaiterQueue queue,
+      int loops) {
     super(info, routable);
     this.slots = slots;
+    this.batches = batches;
     this.queue = queue;
     this.addresses = new ReplicaAddress[loops];
     this.busAddresses = new String[loops];
@@ -44,6 +61,11 @@ public final class LocalReplica extends RoutedReplica implements SlotObserver {
   @Override
   Slots slots() {
     return slots;
+  }
+
+  @Override
+  @Nullable BatchSeats batches() {
+    return batches;
   }
 
   @Override
@@ -106,6 +128,13 @@ public final class LocalReplica extends RoutedReplica implements SlotObserver {
   public void overtaking() {
     if (queue.hasTakers()) {
       queue.overtaken();
+    }
+  }
+
+  @Override
+  public void onBatchOpen(BatchGroup group) {
+    if (queue.hasTakers() && eligible()) {
+      queue.fill(this, group);
     }
   }
 

@@ -60,6 +60,11 @@ public final class Pick {
     return null;
   }
 
+  /** Acquires the request's slots of one replica, for the time until its grant is used. */
+  static @Nullable Grant on(RoutedReplica replica, WaiterOwner who) {
+    return ask(replica, who, who.holdNanos(), null);
+  }
+
   private static @Nullable Grant ask(
       RoutedReplica replica, WaiterOwner who, long holdNanos, @Nullable RoutedReplica kept) {
     return replica != kept && who.accepts(replica) && replica.limits.tryTake(who.limit())

@@ -81,6 +81,16 @@ public final class ReplicaSet {
     return IntStream.range(0, eligible.length).filter(i -> belongs.test(eligible[i])).toArray();
   }
 
+  /** Returns whether a replica takes batches of a method, or may do so since none is known. */
+  public boolean batches(String method) {
+    for (RoutedReplica each : eligible) {
+      if (each.batches(method)) {
+        return true;
+      }
+    }
+    return eligible.length == 0;
+  }
+
   /** Returns whether an eligible replica is at another instance. */
   public boolean anyRemote() {
     return Arrays.asList(slots).contains(null);

@@ -3,7 +3,9 @@ package dev.berth.routing.slots;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.port.BatchSeats;
 import dev.berth.protocol.port.Slots;
+import java.util.Set;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +19,7 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   /** Limits of the replica beside its slots. */
   public final CallLimits limits = new CallLimits();
 
+  private final Set<String> batched; // methods that take batches
   private volatile boolean routable; // the router may send requests to it
   private volatile boolean gone; // stopped, dead, or no longer in the snapshot
   private volatile boolean avoided; // blocked or suspected, while another replica is not
@@ -25,11 +28,23 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
 
   RoutedReplica(ReplicaInfo info, boolean routable) {
     this.info = info;
+    String methods = info.metadata().get(ReplicaInfo.BATCHED);
+    this.batched = methods == null ? Set.of() : Set.of(methods.split(",", -1));
     this.routable = routable;
   }
 
   /** Returns the ledger of a local replica; null for a remote one. */
   @Nullable Slots slots() {
+    return null;
+  }
+
+  /** Returns whether requests of a method join batches. */
+  public final boolean batches(String method) {
+    return batched.contains(method);
+  }
+
+  /** Returns the batches of a local replica; null for a remote one, and without batches. */
+  @Nullable BatchSeats batches() {
     return null;
   }
 

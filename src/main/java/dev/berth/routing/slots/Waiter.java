@@ -1,6 +1,7 @@
 package dev.berth.routing.slots;
 
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A single wait for a slot. The pump grants a slot, the caller cancels, or the deadline passes: one
@@ -14,6 +15,7 @@ public final class Waiter {
 
   final WaiterOwner owner;
   final int cost;
+  final @Nullable String batchKey; // null if the request runs alone
   long overtakenNanos = NEVER; // since when younger waiters have taken slots; used by the runner
   final long sequence; // place in the queue; kept when a request waits again
   private final AtomicBoolean waiting = new AtomicBoolean(true);
@@ -24,6 +26,7 @@ public final class Waiter {
   Waiter(WaiterOwner owner, long sequence) {
     this.owner = owner;
     this.cost = owner == null ? 1 : owner.cost();
+    this.batchKey = owner == null ? null : owner.batchKey();
     this.sequence = sequence;
   }
 
@@ -47,6 +50,10 @@ public final class Waiter {
     after.before = before;
     before = this;
     after = this;
+  }
+
+  boolean isLinked() {
+    return after != this;
   }
 
   boolean waiting() {

@@ -1,6 +1,7 @@
 package dev.berth.routing.slots;
 
 import dev.berth.api.spi.ReplicaRanker;
+import org.jspecify.annotations.Nullable;
 
 /** A request that waits for a slot: a call, or a reservation that chooses a replica. */
 public interface WaiterOwner extends ReplicaRanker.Asker {
@@ -23,6 +24,16 @@ public interface WaiterOwner extends ReplicaRanker.Asker {
   /** Returns the number of slots of one replica that the request needs together. */
   default int cost() {
     return 1;
+  }
+
+  /** Returns the key of the batches that the request joins; null if it runs alone. */
+  default @Nullable String batchKey() {
+    return null;
+  }
+
+  /** Returns the time at which the request times out; {@link Long#MAX_VALUE} for never. */
+  default long deadlineNanos() {
+    return Long.MAX_VALUE;
   }
 
   /** Returns the name of the limit that the request counts for, beside its slot; empty for none. */

@@ -1,5 +1,6 @@
 package dev.berth.routing.slots;
 
+import dev.berth.protocol.BatchGroup;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -101,6 +102,7 @@ public final class WaiterQueue {
   private static final long NEVER = Waiter.NEVER;
 
   private final GrantSource source;
+  private final @Nullable BatchForming forming; // used by the runner; null without batches
   private final RoutingExclusions blocked;
   private final AtomicInteger size = new AtomicInteger(); // admitted waiters that have not ended
   final AtomicIntegerArray sizeByLoop; // waiters that joined, indexed by loop
@@ -128,7 +130,16 @@ public final class WaiterQueue {
    * @param blocked loops whose waiters the pump skips; call {@link #pump} after a loop recovers
    */
   public WaiterQueue(GrantSource source, RoutingExclusions blocked) {
+    this(source, blocked, null);
+  }
+
+  /**
+   * @param forming forms the batches of waiters with a {@link WaiterOwner#batchKey}
+   */
+  public WaiterQueue(
+      GrantSource source, RoutingExclusions blocked, @Nullable BatchForming forming) {
     this.source = source;
+    this.forming = forming;
     this.blocked = blocked;
     this.sizeByLoop = new AtomicIntegerArray(blocked.loops());
   }
@@ -289,9 +300,12 @@ public final class WaiterQueue {
     if (unseen) {
       unseen = false; // a slot freed from now on causes another round
       unfit = NONE;
+      if (forming != null) {
+        forming.forgetStuck();
+      }
     }
     absorb();
-    if (unfit == NONE || news) {
+    if ((unfit == NONE || news) && !isStuck()) {
       grantAll();
     }
     if (unusable && moreSlots.get() == 0) {
@@ -311,11 +325,26 @@ public final class WaiterQueue {
     Waiter large = null; // the first waiter of several slots that got none
     news = false;
     full.clear(); // if a round failed
+    if (forming != null) {
+      forming.begin();
+    }
     Waiter waiter = ends.after;
-    while (waiter != ends && !(exhausted && moreSlots.get() == 0)) {
+    while (waiter != ends && !(exhausted && moreSlots.get() == 0) && !isStuck()) {
       Waiter next = waiter.after;
       if (!waiter.waiting()) {
         unlink(waiter);
+      } else if (waiter.batchKey != null && forming != null && forming.forms()) {
+        if (!waiter.owner.paused()) {
+          if (forming.form(this, waiter, closed)) {
+            next = ends.after; // others than this one have left
+          } else {
+            passedOver = true;
+          }
+          if (waiter.isLinked() && waiter.cost > 1 && large == null) {
+            large = waiter;
+            closed = keepFor(waiter);
+          }
+        }
       } else if (!waiter.owner.paused()) {
         Grant grant = isFull(waiter) ? null : source.grantFor(waiter.owner, closed);
         if (grant != null) {
@@ -346,6 +375,9 @@ public final class WaiterQueue {
       waiter = next;
     }
     full.clear();
+    if (forming != null) {
+      forming.arm();
+    }
     if (large == null && !exhausted) {
       keep(null, null);
     }
@@ -376,7 +408,48 @@ public final class WaiterQueue {
     return due ? keep(large, source.keptFor(large.owner, kept)) : keep(null, null);
   }
 
+  private boolean isStuck() {
+    return forming != null && forming.isStuck();
+  }
+
+  /** Returns the first waiter or the sentinel, which has no owner. */
+  Waiter afterEnds() {
+    return ends.after;
+  }
+
+  boolean isEnds(Waiter waiter) {
+    return waiter == ends;
+  }
+
+  boolean isKept(RoutedReplica replica) {
+    return replica == kept;
+  }
+
+  /** Ends the wait of a linked waiter with a grant. Called by the runner. */
+  void give(Waiter waiter, Grant grant) {
+    unlink(waiter);
+    hand(waiter, grant);
+  }
+
+  /** Seats waiters in a batch that a replica opened; no effect while another thread is runner. */
+  void fill(RoutedReplica replica, BatchGroup group) {
+    if (forming == null || !workInProgress.compareAndSet(0, 1)) {
+      return;
+    }
+    try {
+      absorb();
+      if (replica != kept) {
+        forming.fill(this, replica, group);
+      }
+    } finally {
+      run(); // for the work that other threads left to this runner
+    }
+  }
+
   private void unlink(Waiter waiter) {
+    if (forming != null && waiter.isLinked()) {
+      forming.onUnlinked(waiter);
+    }
     waiter.unlink();
     unusable |= waiter.cost > 1;
     if (waiter == keeper) {
@@ -438,7 +511,7 @@ public final class WaiterQueue {
   private boolean handOffToOldest(RoutedReplica replica, int done) {
     absorb();
     full.clear(); // if a round failed
-    Waiter waiter = ends.after;
+    Waiter waiter = forming != null && forming.isAlone() ? ends : ends.after;
     while (waiter != ends && !takes(waiter, replica)) {
       waiter = waiter.after;
     }
@@ -457,6 +530,7 @@ public final class WaiterQueue {
 
   private static boolean takes(Waiter waiter, RoutedReplica replica) {
     return waiter.waiting()
+        && waiter.batchKey == null
         && !waiter.owner.paused()
         && waiter.owner.accepts(replica)
         && replica.limits.hasRoom(waiter.owner.limit());
@@ -473,6 +547,9 @@ public final class WaiterQueue {
         // before this arrival.
         if (firstTaker() == ends) {
           unfit = NONE;
+          if (forming != null) {
+            forming.forgetStuck();
+          }
         }
         news |= waiter.cost < unfit;
         link(waiter);
@@ -500,5 +577,8 @@ public final class WaiterQueue {
       ahead = ahead.before;
     }
     waiter.link(ahead);
+    if (forming != null) {
+      forming.onLinked(waiter);
+    }
   }
 }

@@ -1,4 +1,4 @@
-package dev.berth.replica;
+package dev.berth.replica.log;
 
 import java.util.Arrays;
 import java.util.List;
@@ -10,6 +10,7 @@ public final class StackText {
   /** Callers of user code: frames from these on describe Berth, not the user code. */
   private static final List<String> CALLERS_OF_USER_CODE =
       List.of(
+          "dev.berth.replica.BatchRunner",
           "dev.berth.replica.BlockingCall",
           "dev.berth.replica.HandlerInvoker",
           "dev.berth.replica.ReplicaHooks",

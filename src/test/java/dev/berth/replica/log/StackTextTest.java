@@ -1,4 +1,4 @@
-package dev.berth.replica;
+package dev.berth.replica.log;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

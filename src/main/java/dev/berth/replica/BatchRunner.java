@@ -1,0 +1,365 @@
+package dev.berth.replica;
+
+import dev.berth.api.AsyncBatchHandler;
+import dev.berth.api.BatchHandler;
+import dev.berth.api.BatchItem;
+import dev.berth.api.BatchResult;
+import dev.berth.api.BatchedHandler;
+import dev.berth.api.BerthException;
+import dev.berth.api.Request;
+import dev.berth.api.Response;
+import dev.berth.protocol.BatchGroup;
+import dev.berth.protocol.BatchSettings;
+import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.UpstreamNotRun;
+import dev.berth.replica.batch.Batch;
+import dev.berth.replica.batch.BatchEntry;
+import dev.berth.replica.batch.BatchPorts;
+import dev.berth.replica.batch.BatchTable;
+import io.vertx.core.Future;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Calls a replica's handlers with the batches of its {@link BatchTable}, on the loop of the first
+ * request or on a thread, and settles the requests on their own loops. Thread-safe.
+ */
+final class BatchRunner implements BatchPorts {
+  private final ReplicaRuntime replica;
+  private volatile BatchSettings rules;
+  volatile @Nullable LoopDependencies home; // of the timer; set before the first request
+  private volatile boolean armed;
+  private volatile long armedAt;
+  private Runnable disarm = () -> {}; // confined to the home loop
+  final BatchTable table;
+
+  BatchRunner(ReplicaRuntime replica, BatchSettings rules) {
+    this.replica = replica;
+    this.rules = rules;
+    this.table = new BatchTable(this::rules, replica.nanoClock, this);
+  }
+
+  /** Returns the present rules; the last ones after the section was removed. */
+  private BatchSettings rules() {
+    BatchSettings now = replica.limits().batching();
+    if (now != null) {
+      rules = now;
+    }
+    return rules;
+  }
+
+  // --- requests ---
+
+  /** Adds a request with a whole body. Confined to its loop. */
+  void join(
+      HandlerInvoker invoker,
+      Request request,
+      HandledRequest invocation,
+      @Nullable BatchGroup seat) {
+    BatchSettings now = rules();
+    int items;
+    try {
+      items = Math.max(0, ((BatchedHandler) invoker.handler()).itemSize(request));
+    } catch (Throwable thrown) { // user code: its slot must become free after any exception
+      invocation.settle(null, thrown);
+      giveUp(seat);
+      return;
+    }
+    long bytes = request.body() instanceof Request.Body.Whole whole ? whole.length() : 0;
+    String over =
+        items > now.maxItems()
+            ? "max_batch_items: %s (expected: at most %s)".formatted(items, now.maxItems())
+            : bytes > now.maxBytes()
+                ? "max_batch_bytes: %s (expected: at most %s)".formatted(bytes, now.maxBytes())
+                : "";
+    if (!over.isEmpty()) {
+      invocation.breakOff(BerthException.Kind.PAYLOAD_TOO_LARGE, over);
+      giveUp(seat);
+      return;
+    }
+    BatchedRequest entry =
+        new BatchedRequest(
+            invoker,
+            invocation,
+            new BatchItem(request, invocation),
+            now.keyOf(invocation.methodName(), request.headers()),
+            replica.nanoClock.getAsLong(),
+            items,
+            bytes);
+    invocation.calledBy(entry);
+    table.add(entry, seat);
+  }
+
+  private static void giveUp(@Nullable BatchGroup seat) {
+    if (seat != null) {
+      seat.withdraw();
+    }
+  }
+
+  // --- effects of the table ---
+
+  @Override
+  public void fill(BatchGroup batch) {
+    replica.refused.onBatchOpen(batch);
+  }
+
+  @Override
+  public void onPlaceFreed() {
+    replica.refused.onSlotFreed(replica.slots);
+  }
+
+  @Override
+  public void wakeIn(long nanos) {
+    long at = replica.nanoClock.getAsLong() + Math.max(0, nanos);
+    LoopDependencies timing = home;
+    if (timing != null && !(armed && armedAt - at <= 0)) {
+      timing.loop().run(() -> arm(timing, at));
+    }
+  }
+
+  private void arm(LoopDependencies on, long at) {
+    if (armed && armedAt - at <= 0) {
+      return;
+    }
+    disarm.run();
+    armedAt = at;
+    armed = true;
+    long left = Math.max(0, at - replica.nanoClock.getAsLong());
+    disarm =
+        on.timer()
+            .start(
+                left,
+                () -> {
+                  armed = false;
+                  table.look();
+                });
+  }
+
+  @Override
+  public void run(Batch batch) {
+    List<BatchedRequest> requests =
+        batch.entries().stream().map(entry -> (BatchedRequest) entry).toList();
+    BatchRun run = new BatchRun(requests);
+    requests.forEach(each -> each.run = run);
+    run.ports.loop().run(run::call);
+  }
+
+  /** Call of a handler with one batch. */
+  final class BatchRun {
+    private final List<BatchedRequest> requests;
+    private final HandledRequest first;
+    private final LoopDependencies ports; // of the loop of the first request
+    private final AtomicInteger wanted;
+    private volatile @Nullable BlockingCall call;
+
+    BatchRun(List<BatchedRequest> requests) {
+      this.requests = requests;
+      this.first = requests.get(0).invocation;
+      this.ports = first.ports();
+      this.wanted = new AtomicInteger(requests.size());
+    }
+
+    /** Calls the handler. Confined to the loop of the first request. */
+    private void call() {
+      if (wanted.get() == 0) {
+        settle(null, notRun("cancelled before its batch"));
+        return;
+      }
+      for (BatchedRequest each : requests) {
+        each.invocation.ports().loop().run(each.invocation::onBatchStart);
+      }
+      ports.loop().worksFor(first);
+      HandlerInvoker invoker = requests.get(0).invoker;
+      List<BatchItem> items = requests.stream().map(each -> each.item).toList();
+      if (invoker.handler() instanceof AsyncBatchHandler async) {
+        callHere(async, items);
+        return;
+      }
+      BatchCall blocking = new BatchCall((BatchHandler) invoker.handler(), items);
+      call = blocking;
+      try {
+        invoker.threads().execute(blocking);
+      } catch (RejectedExecutionException | OutOfMemoryError noThread) {
+        if (blocking.withdraw()) {
+          replica.failures.add("no thread for a batch", noThread);
+          settle(null, notRun("no thread for a batch"));
+        }
+      }
+    }
+
+    private UpstreamNotRun notRun(String why) {
+      return new UpstreamNotRun("replica " + replica.replicaId() + ": " + why, -1);
+    }
+
+    private void callHere(AsyncBatchHandler handler, List<BatchItem> items) {
+      Future<List<BatchResult>> future;
+      try {
+        future =
+            Objects.requireNonNull(
+                handler.handle(items), "handler: null (expected: a future of results)");
+      } catch (Throwable thrown) { // user code: its slots must become free after any exception
+        settle(null, thrown);
+        return;
+      }
+      future.onComplete(this::settle);
+    }
+
+    /** Settles the requests, on any thread. */
+    private void settle(@Nullable List<BatchResult> results, @Nullable Throwable thrown) {
+      Throwable failure = thrown;
+      if (failure == null) {
+        try {
+          BatchResult.requireSize(results, requests.size());
+        } catch (RuntimeException wrong) {
+          failure = wrong;
+          replica.failures.add("batch handler failed", wrong);
+        }
+      }
+      Throwable all = failure;
+      boolean oneLoop = requests.stream().allMatch(each -> each.invocation.ports() == ports);
+      if (oneLoop && !ports.loop().isHere()) {
+        ports.loop().execute(() -> settleEach(results, all));
+      } else {
+        settleEach(results, all);
+      }
+    }
+
+    private void settleEach(@Nullable List<BatchResult> results, @Nullable Throwable failure) {
+      for (int i = 0; i < requests.size(); i++) {
+        HandledRequest each = requests.get(i).invocation;
+        BatchResult result = failure != null || results == null ? null : results.get(i);
+        Response response = result == null ? null : result.response();
+        if (each.ports().loop().isHere()) {
+          each.ports().loop().worksFor(each);
+        }
+        each.complete(response, result == null ? failure : result.failure());
+      }
+    }
+
+    /**
+     * Records that a request no longer needs its result; interrupts a blocking handler that no
+     * request needs. Returns whether the handler will never run.
+     */
+    boolean abandon(BatchedRequest by) {
+      BlockingCall running = call;
+      if (wanted.decrementAndGet() > 0 || running == null || !running.cancel()) {
+        return false;
+      }
+      for (BatchedRequest each : requests) {
+        if (each != by) {
+          each.invocation.complete(null, notRun("cancelled"));
+        }
+      }
+      return true;
+    }
+
+    private final class BatchCall extends BlockingCall {
+      private final BatchHandler handler;
+      private final List<BatchItem> items;
+      private @Nullable List<BatchResult> results;
+
+      BatchCall(BatchHandler handler, List<BatchItem> items) {
+        super(handler, first);
+        this.handler = handler;
+        this.items = items;
+      }
+
+      @Override
+      @Nullable Response handle() throws Exception {
+        results = handler.handle(items);
+        return null;
+      }
+
+      @Override
+      void onSettled(@Nullable Response none, @Nullable Throwable failure) {
+        settle(results, failure);
+      }
+    }
+  }
+
+  /** A request in a batch of its replica, or in line for one. */
+  private final class BatchedRequest extends BatchEntry implements HandledRequest.HandlerCall {
+    final HandlerInvoker invoker;
+    final HandledRequest invocation;
+    final BatchItem item;
+    volatile @Nullable BatchRun run;
+
+    BatchedRequest(
+        HandlerInvoker invoker,
+        HandledRequest invocation,
+        BatchItem item,
+        String key,
+        long now,
+        int items,
+        long bytes) {
+      super(
+          key,
+          now - invocation.waitedNanos(),
+          invocation.remainingNanos() == Long.MAX_VALUE
+              ? Long.MAX_VALUE
+              : now + invocation.remainingNanos(),
+          items,
+          bytes);
+      this.invoker = invoker;
+      this.invocation = invocation;
+      this.item = item;
+    }
+
+    @Override
+    public boolean cancel() {
+      if (table.withdraw(this)) {
+        return true;
+      }
+      BatchRun started = run;
+      return started != null && started.abandon(this);
+    }
+
+    @Override
+    public boolean outlastsSettling() {
+      return true;
+    }
+
+    @Override
+    public void onEnded() {
+      table.finished(this);
+    }
+  }
+
+  /** The seat of a request that has not joined its batch yet. Confined to the request's loop. */
+  static final class SeatClaim implements HandledRequest.HandlerCall {
+    private @Nullable BatchGroup group;
+
+    SeatClaim(BatchGroup group) {
+      this.group = group;
+    }
+
+    /** Returns the batch and passes the seat on; null when it was given up. */
+    @Nullable BatchGroup take() {
+      BatchGroup taken = group;
+      group = null;
+      return taken;
+    }
+
+    @Override
+    public boolean cancel() {
+      onEnded();
+      return true;
+    }
+
+    @Override
+    public boolean outlastsSettling() {
+      return true;
+    }
+
+    @Override
+    public void onEnded() {
+      BatchGroup left = take();
+      if (left != null) {
+        left.withdraw();
+      }
+    }
+  }
+}

@@ -1,0 +1,48 @@
+package dev.berth.replica.batch;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request of a {@link BatchTable}, from its arrival until it has ended.
+ *
+ * <pre>
+ *   NEW --add--> LOOSE --the batch of its line--> SEATED --start--> STARTED --finished--> LEFT
+ *           +---with a seat-------------------------^
+ *   LOOSE, SEATED --withdraw--> LEFT; beyond a bound of its batch: SEATED --> LOOSE
+ * </pre>
+ */
+public abstract class BatchEntry {
+  enum BatchStage {
+    NEW,
+    LOOSE,
+    SEATED,
+    STARTED,
+    LEFT
+  }
+
+  final String key;
+  final long sinceNanos;
+  final long deadlineNanos;
+  final int items;
+  final long bytes;
+
+  // Guarded by the table; a started batch and the position in it no longer change.
+  BatchStage stage = BatchStage.NEW;
+  @Nullable Batch batch;
+  int position;
+
+  /**
+   * @param key only requests with equal keys share a batch
+   * @param sinceNanos time since which the request waits, on the table's clock
+   * @param deadlineNanos its deadline on that clock; {@link Long#MAX_VALUE} for none
+   * @param items its size by the handler's measure
+   * @param bytes length of its body
+   */
+  protected BatchEntry(String key, long sinceNanos, long deadlineNanos, int items, long bytes) {
+    this.key = key;
+    this.sinceNanos = sinceNanos;
+    this.deadlineNanos = deadlineNanos;
+    this.items = items;
+    this.bytes = bytes;
+  }
+}

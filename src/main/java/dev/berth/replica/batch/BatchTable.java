@@ -1,0 +1,396 @@
+package dev.berth.replica.batch;
+
+import dev.berth.protocol.BatchGroup;
+import dev.berth.protocol.BatchSettings;
+import dev.berth.protocol.port.BatchSeats;
+import dev.berth.replica.batch.BatchEntry.BatchStage;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The batches of one replica: loose requests in a line for each key, batches that gather their
+ * requests, and the number of batches that run. The truth of batches as the ledger is of slots.
+ * Thread-safe: one lock guards all state, and {@link BatchPorts} are called without it.
+ *
+ * <p>A line keeps the rules of the moment at which its oldest request began to wait for a batch, so
+ * that a changed {@code max_batch_size} leaves waiting requests to the old one.
+ */
+public final class BatchTable implements BatchSeats {
+  /** Maximum wait of a sealed batch for the requests of its seats. */
+  static final long ARRIVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+  private static final long NEVER = Long.MAX_VALUE;
+
+  /** Share of a new duration in the learnt one: 1/8. */
+  private static final int LEARNING_SHIFT = 3;
+
+  private final Supplier<BatchSettings> settings;
+  private final LongSupplier nanoClock;
+  private final BatchPorts ports;
+  private final Map<String, BatchLine> lines = new LinkedHashMap<>(); // none is empty
+  private final List<Batch> gathering = new ArrayList<>(); // sealed, with requests missing
+  private int places; // batches from their opening to their end
+  private boolean placeFreed; // since the last effects
+  private List<Batch> opened = new ArrayList<>(); // to be filled and sealed
+  private List<Batch> started = new ArrayList<>(); // to be run
+  private long lastId;
+  private volatile long learntNanos;
+
+  /** Measurements of started batches, by method. */
+  public final Map<String, BatchMeters> meters = new ConcurrentHashMap<>();
+
+  public BatchTable(Supplier<BatchSettings> settings, LongSupplier nanoClock, BatchPorts ports) {
+    this.settings = settings;
+    this.nanoClock = nanoClock;
+    this.ports = ports;
+  }
+
+  /** Loose requests with one key, oldest first. */
+  private static final class BatchLine {
+    final List<BatchEntry> entries = new ArrayList<>();
+    BatchSettings rules;
+
+    BatchLine(BatchSettings rules) {
+      this.rules = rules;
+    }
+
+    BatchEntry head() {
+      return entries.get(0);
+    }
+
+    /** Adds a request behind all that have waited as long, whichever way it came. */
+    void add(BatchEntry entry) {
+      int at = entries.size();
+      while (at > 0 && entries.get(at - 1).sinceNanos - entry.sinceNanos > 0) {
+        at--;
+      }
+      entries.add(at, entry);
+      entry.stage = BatchStage.LOOSE;
+      entry.batch = null;
+    }
+
+    boolean isFull() {
+      int fits = fitting(entries, rules);
+      return fits == rules.maxSize() || fits < entries.size();
+    }
+
+    /** Returns the time left in its window; 0 or less when it has closed. */
+    long leftNanos(long now, long learntNanos) {
+      long left = head().sinceNanos + rules.waitNanos() - now;
+      long deadline = head().deadlineNanos;
+      return deadline == NEVER ? left : Math.min(left, deadline - learntNanos - now);
+    }
+  }
+
+  /** Returns the number of first entries that one batch can hold, at least one of them. */
+  private static int fitting(Collection<BatchEntry> entries, BatchSettings rules) {
+    if (!rules.weighs()) {
+      return Math.min(entries.size(), rules.maxSize());
+    }
+    int count = 0;
+    long items = 0;
+    long bytes = 0;
+    for (BatchEntry each : entries) {
+      items += each.items;
+      bytes += each.bytes;
+      boolean isOver = items > rules.maxItems() || bytes > rules.maxBytes();
+      if (count == rules.maxSize() || isOver && count > 0) { // a lowered bound may refuse one alone
+        break;
+      }
+      count++;
+    }
+    return count;
+  }
+
+  // --- requests ---
+
+  /**
+   * Adds a request that has arrived.
+   *
+   * @param seat the batch in which it has a seat; null for a loose request
+   */
+  public void add(BatchEntry entry, @Nullable BatchGroup seat) {
+    synchronized (this) {
+      if (seat instanceof Batch batch && !batch.isClosed) {
+        batch.seats--;
+        enter(entry, batch);
+        closeIfComplete(batch);
+      } else {
+        lines.computeIfAbsent(entry.key, key -> new BatchLine(settings.get())).add(entry);
+      }
+    }
+    look();
+  }
+
+  private static void enter(BatchEntry entry, Batch batch) {
+    entry.stage = BatchStage.SEATED;
+    entry.batch = batch;
+    batch.entries.add(entry);
+    batch.isUsed = true;
+  }
+
+  /** Removes a request that has not started. Returns false when it has. */
+  public boolean withdraw(BatchEntry entry) {
+    synchronized (this) {
+      if (entry.stage == BatchStage.STARTED) {
+        return false;
+      }
+      BatchLine line = lines.get(entry.key);
+      Batch batch = entry.batch;
+      if (entry.stage == BatchStage.LOOSE && line != null) {
+        line.entries.remove(entry);
+        forgetIfEmpty(line, entry.key);
+      } else if (entry.stage == BatchStage.SEATED && batch != null) {
+        batch.entries.remove(entry);
+        closeIfComplete(batch);
+      }
+      entry.stage = BatchStage.LEFT;
+    }
+    look();
+    return true;
+  }
+
+  /** Records that a request of a started batch has ended, once. The last one ends the batch. */
+  public void finished(BatchEntry entry) {
+    synchronized (this) {
+      Batch batch = entry.batch;
+      if (entry.stage != BatchStage.STARTED || batch == null) {
+        return;
+      }
+      entry.stage = BatchStage.LEFT;
+      if (--batch.unfinished > 0) {
+        return;
+      }
+      long took = nanoClock.getAsLong() - batch.startedAt;
+      learntNanos += learntNanos == 0 ? took : (took - learntNanos) >> LEARNING_SHIFT;
+      metersOf(batch).onEnd(took);
+      places--;
+      placeFreed = true;
+    }
+    look();
+  }
+
+  // --- batches of routers ---
+
+  @Override
+  public @Nullable BatchGroup tryOpen(String key, long sinceNanos) {
+    Batch made = null;
+    synchronized (this) {
+      long now = nanoClock.getAsLong();
+      while (made == null && places < settings.get().maxConcurrent()) {
+        BatchLine older = dueLine(now);
+        if (older != null && older.head().sinceNanos - sinceNanos < 0 && !isOf(older, key)) {
+          close(open(older.head().key));
+          continue;
+        }
+        Batch next = open(key);
+        if (next.entries.size() < next.rules.maxSize()) {
+          made = next;
+        } else {
+          close(next);
+        }
+      }
+    }
+    look();
+    return made;
+  }
+
+  private static boolean isOf(BatchLine line, String key) {
+    return line.head().key.equals(key);
+  }
+
+  void withdrawSeat(Batch batch) {
+    synchronized (this) {
+      if (!batch.isClosed) {
+        batch.seats--;
+        closeIfComplete(batch);
+      }
+    }
+    look();
+  }
+
+  void seal(Batch batch) {
+    synchronized (this) {
+      if (!batch.isSealed) {
+        batch.isSealed = true;
+        batch.closesAt = nanoClock.getAsLong() + ARRIVAL_NANOS;
+        gathering.add(batch);
+        closeIfComplete(batch);
+      }
+    }
+    look();
+  }
+
+  @Override
+  public synchronized int loose(String key) {
+    BatchLine line = lines.get(key);
+    return line == null ? 0 : line.entries.size();
+  }
+
+  /** Returns the number of requests that wait for a batch. */
+  public synchronized int waiting() {
+    return lines.values().stream().mapToInt(line -> line.entries.size()).sum()
+        + gathering.stream().mapToInt(batch -> batch.entries.size()).sum();
+  }
+
+  @Override
+  public synchronized boolean isBusy() {
+    return places > 0;
+  }
+
+  @Override
+  public long learntNanos() {
+    return learntNanos;
+  }
+
+  // --- starts ---
+
+  /** Starts what is due, and requests the next look. */
+  public void look() {
+    List<Batch> fills = List.of();
+    List<Batch> starts = List.of();
+    boolean freed;
+    long wake;
+    synchronized (this) {
+      long now = nanoClock.getAsLong();
+      for (int i = gathering.size() - 1; i >= 0; i--) {
+        if (gathering.get(i).closesAt - now <= 0) {
+          close(gathering.get(i)); // missing requests become loose
+        }
+      }
+      while (places < settings.get().maxConcurrent()) {
+        BatchLine line = dueLine(now);
+        if (line == null) {
+          break;
+        }
+        opened.add(open(line.head().key));
+      }
+      if (!opened.isEmpty()) {
+        fills = opened;
+        opened = new ArrayList<>();
+      }
+      if (!started.isEmpty()) {
+        starts = started;
+        started = new ArrayList<>();
+      }
+      freed = placeFreed;
+      placeFreed = false;
+      wake = nextLook(now);
+    }
+    for (Batch each : fills) {
+      if (each.room() > 0) {
+        ports.fill(each);
+      }
+      seal(each);
+    }
+    starts.forEach(ports::run);
+    if (freed) {
+      ports.onPlaceFreed();
+    }
+    if (wake != NEVER) {
+      ports.wakeIn(wake);
+    }
+  }
+
+  /** Returns the line of the oldest request that a batch can start with now; null for none. */
+  private @Nullable BatchLine dueLine(long now) {
+    BatchLine oldest = null;
+    for (BatchLine line : lines.values()) {
+      boolean isDue =
+          line.leftNanos(now, learntNanos) <= 0
+              || line.isFull()
+              || places == 0 && line.rules.eager();
+      if (isDue && (oldest == null || line.head().sinceNanos - oldest.head().sinceNanos < 0)) {
+        oldest = line;
+      }
+    }
+    return oldest;
+  }
+
+  private long nextLook(long now) {
+    long next = NEVER;
+    for (Batch batch : gathering) {
+      next = Math.min(next, batch.closesAt - now);
+    }
+    if (places < settings.get().maxConcurrent()) { // else the end of a batch looks
+      for (BatchLine line : lines.values()) {
+        next = Math.min(next, line.leftNanos(now, learntNanos));
+      }
+    }
+    return next;
+  }
+
+  /** Opens a batch with the loose requests of a key that fit. */
+  private Batch open(String key) {
+    BatchLine line = lines.get(key);
+    Batch batch = new Batch(this, key, line == null ? settings.get() : line.rules, ++lastId);
+    places++;
+    if (line != null) {
+      List<BatchEntry> first = line.entries.subList(0, fitting(line.entries, line.rules));
+      first.forEach(each -> enter(each, batch));
+      first.clear();
+      line.rules = settings.get(); // of the next window
+      forgetIfEmpty(line, key);
+    }
+    return batch;
+  }
+
+  private void forgetIfEmpty(BatchLine line, String key) {
+    if (line.entries.isEmpty()) {
+      lines.remove(key);
+    }
+  }
+
+  private void closeIfComplete(Batch batch) {
+    if (batch.isSealed && batch.seats <= 0 && !batch.isClosed) {
+      close(batch);
+    }
+  }
+
+  /** Starts a batch with what has arrived, or ends it without a run. */
+  private void close(Batch batch) {
+    gathering.remove(batch);
+    batch.isSealed = true;
+    batch.isClosed = true;
+    shorten(batch);
+    batch.unfinished = batch.entries.size();
+    if (batch.unfinished == 0) {
+      places--;
+      placeFreed |= batch.isUsed; // else its opener would open it again
+      return;
+    }
+    batch.startedAt = nanoClock.getAsLong();
+    int position = 0;
+    for (BatchEntry each : batch.entries) {
+      each.stage = BatchStage.STARTED;
+      each.position = position++;
+      metersOf(batch).onWait(batch.waitedNanos(each));
+    }
+    metersOf(batch).onStart(position, batch.rules.maxSize());
+    started.add(batch);
+  }
+
+  /** Puts the requests beyond the bounds of a batch back into their line. */
+  private void shorten(Batch batch) {
+    int size = batch.rules.sizeFor(fitting(batch.entries, batch.rules));
+    if (size == batch.entries.size()) {
+      return;
+    }
+    BatchLine line = lines.computeIfAbsent(batch.key, key -> new BatchLine(batch.rules));
+    List<BatchEntry> beyond = batch.entries.subList(size, batch.entries.size());
+    beyond.forEach(line::add);
+    beyond.clear();
+  }
+
+  private BatchMeters metersOf(Batch batch) {
+    return meters.computeIfAbsent(BatchSettings.methodOf(batch.key), method -> new BatchMeters());
+  }
+}

@@ -1,0 +1,82 @@
+package dev.berth.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.Deployment;
+import dev.berth.api.Deployment.BatchRules;
+import dev.berth.config.batching.BatchingOptions;
+import dev.berth.config.keys.Settings;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+
+/** {@code berth.batching}: Ray Serve's defaults, and slots that are enough for the batches. */
+class BatchingOptionsTest {
+  private static final Deployment PLAIN = Deployment.of("cart", replica -> null);
+  private static final Deployment BATCHES = PLAIN.withBatching(BatchRules.DEFAULTS);
+
+  private static Settings effective(Deployment code, String... lines) {
+    String deployment =
+        """
+        applications:
+          - import_path: com.acme.Shop
+            deployments:
+              - name: cart
+        """
+            + String.join(
+                "", List.of(lines).stream().map(line -> "        " + line + "\n").toList());
+    Settings said = Yaml.read(deployment).applications().get(0).deployment(code);
+    return DeploymentConfig.fromMap(said.toMap()); // as another instance receives them
+  }
+
+  private static Settings batching(Settings of) {
+    return Objects.requireNonNull(of.find(DeploymentConfig.BATCHING));
+  }
+
+  @Test
+  void theDefaultsAreThoseOfRay() {
+    Settings batching = batching(effective(PLAIN, "berth: {batching: {}}"));
+
+    assertThat(batching.get(BatchingOptions.MAX_BATCH_SIZE)).isEqualTo(10);
+    assertThat(batching.get(BatchingOptions.BATCH_WAIT_TIMEOUT_S)).isEqualTo(Duration.ofMillis(10));
+    assertThat(batching.get(BatchingOptions.MAX_CONCURRENT_BATCHES)).isEqualTo(1);
+    assertThat(batching.get(BatchingOptions.EAGER)).isFalse();
+    assertThat(batching.find(BatchingOptions.MAX_BATCH_ITEMS)).isNull();
+    assertThat(effective(PLAIN).find(DeploymentConfig.BATCHING)).isNull();
+  }
+
+  @Test
+  void omittedSlotsAreEnoughForTheBatches() {
+    assertThat(effective(BATCHES).get(DeploymentConfig.MAX_ONGOING_REQUESTS)).isEqualTo(10);
+    assertThat(
+            effective(PLAIN, "berth: {batching: {max_batch_size: 16, max_concurrent_batches: 2}}")
+                .get(DeploymentConfig.MAX_ONGOING_REQUESTS))
+        .isEqualTo(32);
+    assertThat(effective(PLAIN).get(DeploymentConfig.MAX_ONGOING_REQUESTS)).isEqualTo(5);
+    assertThat(BATCHES.maxOngoingRequests()).isEqualTo(10);
+  }
+
+  @Test
+  void tooFewSlotsAreRefusedWithBothNumbers() {
+    Yaml.refused(
+        () ->
+            effective(PLAIN, "max_ongoing_requests: 16", "berth: {batching: {max_batch_size: 17}}"),
+        "max_ongoing_requests: 16 (expected: at least max_batch_size x max_concurrent_batches,"
+            + " 17)");
+    Yaml.refused(
+        () -> effective(BATCHES.withMaxOngoingRequests(5)),
+        "max_ongoing_requests: 5 (expected: at least max_batch_size x max_concurrent_batches, 10)");
+  }
+
+  @Test
+  void theFileReplacesSingleKeysOfTheCode() {
+    Deployment code = PLAIN.withBatching(new BatchRules(32, Duration.ofMillis(3), 2));
+
+    Settings batching = batching(effective(code, "berth: {batching: {max_batch_size: 8}}"));
+
+    assertThat(batching.get(BatchingOptions.MAX_BATCH_SIZE)).isEqualTo(8);
+    assertThat(batching.get(BatchingOptions.BATCH_WAIT_TIMEOUT_S)).isEqualTo(Duration.ofMillis(3));
+    assertThat(batching.get(BatchingOptions.MAX_CONCURRENT_BATCHES)).isEqualTo(2);
+  }
+}

@@ -1,0 +1,315 @@
+package dev.berth.routing.slots;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.api.DeploymentId;
+import dev.berth.fakes.ManualClock;
+import dev.berth.protocol.BatchGroup;
+import dev.berth.protocol.BatchSettings;
+import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.ReplicaInfo;
+import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.replica.batch.Batch;
+import dev.berth.replica.batch.BatchEntry;
+import dev.berth.replica.batch.BatchPorts;
+import dev.berth.replica.batch.BatchTable;
+import dev.berth.replica.slots.Ledgers;
+import dev.berth.replica.slots.SlotLedger;
+import dev.berth.routing.ranking.PowerOfTwoRanker;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.Random;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Batches that the queue forms, at local replicas with real ledgers and tables of batches. */
+class BatchFormingTest {
+  private static final long WINDOW = TimeUnit.MILLISECONDS.toNanos(10);
+  private static final Duration MS = Duration.ofMillis(1);
+  private static final long HOLD = TimeUnit.SECONDS.toNanos(1);
+  private static final RoutingExclusions NONE = new RoutingExclusions(1);
+
+  private final ManualClock clock = new ManualClock();
+  private @Nullable BatchSettings rules = rules(16, false);
+  private ReplicaSet replicas = ReplicaSet.empty(NONE, new PowerOfTwoRanker());
+  private final List<Long> wakes = new ArrayList<>();
+  private final SlotSource source =
+      new SlotSource(
+          () -> replicas, () -> false, new SplittableRandom(1), clock, () -> Long.MAX_VALUE);
+  private final BatchForming forming = new BatchForming(source, () -> rules, wakes::add);
+  private final WaiterQueue queue = new WaiterQueue(source, NONE, forming);
+  private final List<Host> hosts = new ArrayList<>();
+
+  private static BatchSettings rules(int size, boolean eager) {
+    return new BatchSettings(
+        size, WINDOW, 1, eager, Integer.MAX_VALUE, Long.MAX_VALUE, List.of(), List.of());
+  }
+
+  /** A replica with its ledger and batches; its handler ends when a test says so. */
+  private final class Host implements BatchPorts {
+    private final List<Batch> runs = new ArrayList<>();
+    private final BatchTable table =
+        new BatchTable(() -> java.util.Objects.requireNonNull(rules), clock, this);
+    private final SlotLedger ledger;
+    private final LocalReplica replica;
+
+    Host(int index, int slots) {
+      ledger = Ledgers.ledger(slots, clock);
+      ReplicaInfo info =
+          new ReplicaInfo(
+              "r" + index,
+              new DeploymentId("app", "model"),
+              new ReplicaAddress("here", 0, index, 1),
+              slots,
+              0,
+              true,
+              false,
+              null,
+              OptionalInt.empty(),
+              null,
+              Map.of(ReplicaInfo.BATCHED, "predict"));
+      replica = new LocalReplica(info, true, ledger, table, queue, 1);
+      ledger.observe(replica);
+    }
+
+    @Override
+    public void run(Batch batch) {
+      runs.add(batch);
+    }
+
+    @Override
+    public void fill(BatchGroup batch) {
+      replica.onBatchOpen(batch);
+    }
+
+    @Override
+    public void onPlaceFreed() {
+      replica.onSlotFreed(ledger);
+    }
+
+    @Override
+    public void wakeIn(long nanos) {}
+
+    private void end(Batch batch) {
+      runs.remove(batch);
+      for (BatchEntry each : List.copyOf(batch.entries())) {
+        ledger.complete(((Item) each).cost);
+        table.finished(each);
+      }
+    }
+  }
+
+  private static final class Item extends BatchEntry {
+    private final int cost;
+
+    Item(long sinceNanos, int cost) {
+      super("predict", sinceNanos, Long.MAX_VALUE, 1, 0);
+      this.cost = cost;
+    }
+  }
+
+  /** A request that waits, and then arrives at its replica or gives its grant back. */
+  private final class Asker extends Asking {
+    private final long since = clock.getAsLong();
+    private final int cost;
+    private final Waiter waiter;
+    private @Nullable Grant grant;
+
+    Asker(int cost) {
+      super(HOLD);
+      this.cost = cost;
+      queue.tryAdmit(-1);
+      waiter = queue.join(this, queue.nextSequence());
+      queue.arrange();
+    }
+
+    @Override
+    public int cost() {
+      return cost == 0 ? 1 : cost;
+    }
+
+    @Override
+    public String batchKey() {
+      return "predict";
+    }
+
+    @Override
+    public long sinceNanos() {
+      return since;
+    }
+
+    @Override
+    public void onGranted(Grant given) {
+      grant = given;
+    }
+
+    private void arrive() {
+      Grant given = java.util.Objects.requireNonNull(grant);
+      grant = null;
+      assertThat(java.util.Objects.requireNonNull(given.lease()).consume()).isNull();
+      for (Host host : hosts) {
+        if (host.replica == given.replica()) {
+          host.table.add(new Item(since, cost()), given.batch());
+        }
+      }
+    }
+
+    private void cancel() {
+      if (!queue.leave(waiter) && grant != null) {
+        Grant given = grant;
+        grant = null;
+        given.giveBack(this);
+      }
+    }
+  }
+
+  private void hosts(int count, int slots) {
+    IntStream.range(0, count).forEach(index -> hosts.add(new Host(index, slots)));
+    replicas =
+        new ReplicaSet(
+            new RoutingSnapshot.SnapshotVersion(1, 1),
+            true,
+            hosts.stream().<RoutedReplica>map(host -> host.replica).toList(),
+            NONE,
+            null,
+            new PowerOfTwoRanker());
+  }
+
+  private List<Asker> ask(int count) {
+    return IntStream.range(0, count).mapToObj(index -> new Asker(1)).toList();
+  }
+
+  private static long granted(List<Asker> of) {
+    return of.stream().filter(each -> each.grant != null).count();
+  }
+
+  private void wake() {
+    forming.onWake();
+    queue.pump();
+  }
+
+  @Test
+  void sixteenRequestsMakeOneBatchOfOneReplica() {
+    hosts(2, 16);
+    List<Asker> askers = ask(16);
+    assertThat(granted(askers)).isEqualTo(16);
+    askers.forEach(Asker::arrive);
+    List<Batch> runs = hosts.stream().flatMap(host -> host.runs.stream()).toList();
+    assertThat(runs).hasSize(1);
+    assertThat(runs.get(0).entries()).hasSize(16);
+  }
+
+  @Test
+  void windowOfTheOldestEndsTheWaitForOthers() {
+    hosts(2, 16);
+    List<Asker> first = ask(2);
+    clock.advance(MS.multipliedBy(9));
+    List<Asker> later = ask(1);
+    assertThat(granted(first) + granted(later)).isZero();
+    assertThat(wakes).containsExactly(WINDOW);
+    clock.advance(MS);
+    wake();
+    assertThat(granted(first) + granted(later)).isEqualTo(3);
+  }
+
+  @Test
+  void idleEagerReplicaStartsAtOnceAndOthersFillTheNextBatch() {
+    rules = rules(4, true);
+    hosts(1, 4);
+    List<Asker> first = ask(1);
+    first.get(0).arrive();
+    List<Asker> later = ask(3);
+    assertThat(granted(later)).isZero();
+    hosts.get(0).end(hosts.get(0).runs.get(0));
+    assertThat(granted(later)).isEqualTo(3);
+  }
+
+  @Test
+  void loweredMaximumBoundsTheBatch() {
+    hosts(1, 16);
+    hosts.get(0).ledger.setMaxOngoing(5);
+    List<Asker> askers = ask(16);
+    assertThat(granted(askers)).isEqualTo(5);
+    assertThat(granted(askers.subList(0, 5))).isEqualTo(5);
+    assertThat(hosts.get(0).ledger.ongoing()).isEqualTo(5);
+  }
+
+  @Test
+  void largeRequestTakesItsSlotsInTheBatch() {
+    rules = rules(3, false);
+    hosts(1, 6);
+    List<Asker> askers = List.of(new Asker(4), new Asker(1), new Asker(1));
+    assertThat(granted(askers)).isEqualTo(3);
+    assertThat(hosts.get(0).ledger.ongoing()).isEqualTo(6);
+    askers.forEach(Asker::cancel);
+    assertThat(hosts.get(0).ledger.ongoing()).isZero();
+  }
+
+  @Test
+  void requestsOfOneKeyStartInTheirOrder() {
+    rules = rules(4, false);
+    hosts(1, 4);
+    List<Asker> askers = ask(10);
+    assertThat(granted(askers.subList(0, 4))).isEqualTo(4);
+    askers.subList(0, 4).forEach(Asker::arrive);
+    assertThat(granted(askers)).isZero();
+    hosts.get(0).end(hosts.get(0).runs.get(0));
+    assertThat(granted(askers.subList(4, 8))).isEqualTo(4);
+    assertThat(granted(askers)).isEqualTo(4);
+  }
+
+  @Test
+  void tenThousandCancelsLeaveNoSlotTaken() {
+    Random random = new Random(36);
+    rules = rules(4, false);
+    hosts(2, 4);
+    List<Asker> askers = new ArrayList<>();
+    for (int cancels = 0; cancels < 10_000; ) {
+      askers.add(new Asker(1 + random.nextInt(2)));
+      if (random.nextInt(4) == 0) {
+        clock.advance(MS.multipliedBy(random.nextInt(12)));
+        wake();
+      }
+      Asker any = askers.remove(random.nextInt(askers.size()));
+      if (any.grant != null && random.nextInt(3) == 0) {
+        any.arrive();
+      } else if (random.nextBoolean()) {
+        any.cancel();
+        cancels++;
+      } else {
+        askers.add(any);
+      }
+      for (Host host : hosts) {
+        assertThat(host.ledger.ongoing()).isLessThanOrEqualTo(4);
+        host.table.look();
+        if (!host.runs.isEmpty() && random.nextBoolean()) {
+          host.end(host.runs.get(0));
+        }
+      }
+    }
+    for (int rest = 0; rest < 10_000 && !askers.isEmpty(); rest++) {
+      askers.removeIf(
+          each -> {
+            each.cancel();
+            return true;
+          });
+    }
+    clock.advance(MS.multipliedBy(100));
+    for (Host host : hosts) {
+      host.table.look();
+      while (!host.runs.isEmpty()) {
+        host.end(host.runs.get(0));
+        host.table.look();
+      }
+      assertThat(host.ledger.ongoing()).isZero();
+      assertThat(host.table.isBusy()).isFalse();
+    }
+    assertThat(queue.size()).isZero();
+  }
+}
