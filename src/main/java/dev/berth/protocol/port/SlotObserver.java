@@ -32,7 +32,7 @@ public interface SlotObserver {
     return false;
   }
 
-  /** Returns the time for which younger waiters may overtake one of several slots. */
+  /** Returns the time during which younger waiters may overtake one of several slots. */
   default long maxOvertakeNanos() {
     return Long.MAX_VALUE;
   }

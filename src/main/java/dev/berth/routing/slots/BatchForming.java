@@ -30,7 +30,7 @@ public final class BatchForming {
   private final List<Waiter> members = new ArrayList<>();
   private long round = 1;
   private int alone; // linked waiters without a key
-  private int stuck; // lines for which no replica can open a batch
+  private int stuck; // lines that are stuck
   private long nextWindow = NEVER; // end of the first open window, as of the last look at each
   private volatile long armedNanos = NEVER; // time of the next wake
 
@@ -38,7 +38,7 @@ public final class BatchForming {
   private static final class KeyLine {
     int size;
     boolean isStuck; // until the next pump
-    long waitingIn; // round in which no batch was due
+    long waitingIn; // last round without a due batch
   }
 
   public BatchForming(
