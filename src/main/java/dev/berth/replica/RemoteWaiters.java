@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  * by more than that time. No waiter starves, because its waiting time grows.
  *
  * <p>A router whose request needs more slots than are free keeps its place, and younger waiters get
- * them, local ones too. After {@code max_overtake_ms} they get none until the slots for its offer
- * are free.
+ * them, local ones too. Once the oldest request has waited for {@code max_overtake_ms}, they get
+ * none until the slots for its offer are free.
  *
  * <p>A router that uses its offer is enqueued again, a router that returns its offer is not. The
  * routers' retries with backoff are then only the safety net.
@@ -52,7 +52,6 @@ final class RemoteWaiters implements SlotObserver {
     volatile ReplicaAddress target; // the replica's address as that router knows it
     volatile long sinceNanos; // known start of its oldest wait
     volatile int cost = 1; // slots of the request that waits since then
-    volatile long overtakenNanos = NOBODY; // since when it has been overtaken
     volatile long offeredSequence = -1; // of the last offered token
 
     RemoteWaiter(RouterAddress router, ReplicaAddress target) {
@@ -120,7 +119,6 @@ final class RemoteWaiters implements SlotObserver {
   private void putInLine(RemoteWaiter noted, int cost, long waitedMicros) {
     if (!noted.inLine.get()) {
       noted.cost = cost;
-      noted.overtakenNanos = NOBODY;
       noted.sinceNanos = nanoClock.getAsLong() - TimeUnit.MICROSECONDS.toNanos(waitedMicros);
       putInLine(noted);
     }
@@ -180,6 +178,7 @@ final class RemoteWaiters implements SlotObserver {
       own.onSlotFreed(slots);
       return;
     }
+    removeTooLarge(slots.maxOngoing());
     while (!pauses(slots) && isFree(slots) && isTheirs(oldest(free(slots))) && offerOne(slots)) {
       // Offers the next free slots.
     }
@@ -192,18 +191,23 @@ final class RemoteWaiters implements SlotObserver {
     }
   }
 
-  /** Keeps the free slots for the first router if it has been overtaken for long. */
+  /** Removes the routers whose requests a lowered maximum excludes; a closed replica may reopen. */
+  private void removeTooLarge(int max) {
+    for (RemoteWaiter each : line) {
+      if (max > 0 && each.cost > max && line.remove(each)) {
+        each.inLine.set(false);
+      }
+    }
+  }
+
+  /** Keeps the free slots for the oldest request if they are too few and it has waited for long. */
   private boolean pauses(Slots slots) {
     RemoteWaiter first = oldest(slots.maxOngoing());
-    boolean waits = first != null && first.cost > Math.max(1, free(slots)) && isTheirs(first);
-    boolean kept = false;
-    if (waits) {
-      long now = nanoClock.getAsLong();
-      if (first.overtakenNanos == NOBODY) {
-        first.overtakenNanos = now;
-      }
-      kept = now - first.overtakenNanos >= own.maxOvertakeNanos();
-    }
+    boolean kept =
+        first != null
+            && first.cost > Math.max(1, free(slots))
+            && isTheirs(first)
+            && nanoClock.getAsLong() - first.sinceNanos >= own.maxOvertakeNanos();
     slots.keepForRemote(kept);
     return kept;
   }

@@ -671,7 +671,7 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   void onNoReplica() {
-    if (staysHere() || !router.available()) {
+    if (staysHere() || !router.available() || isTooLarge()) {
       super.onNoReplica();
     } else if (!leaves()) {
       enqueueAgain(); // a replica opened meanwhile

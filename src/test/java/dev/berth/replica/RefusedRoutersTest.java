@@ -64,7 +64,13 @@ class RefusedRoutersTest {
     final ArrayDeque<Integer> waiters = new ArrayDeque<>();
     final List<SlotLease> taken = new ArrayList<>();
     final long since = rig.clock.getAsLong();
+    long overtake = Long.MAX_VALUE;
     int freed;
+
+    @Override
+    public long maxOvertakeNanos() {
+      return overtake;
+    }
 
     void add(int count) {
       for (int i = 0; i < count; i++) {
@@ -369,6 +375,44 @@ class RefusedRoutersTest {
 
     assertThat(replica.refused.waiting()).isEqualTo(256);
     assertThat(replica.refused.forgotten.sum()).isZero();
+  }
+
+  private void largeIsRefused() {
+    replica.setMaxOngoing(2);
+    assertThat(slots.tryAcquire()).isTrue();
+    ReplicaRig.Call large = call(replica).from(AWAY).attempt(rig.attempt()).ifFree();
+    large.cost = 2;
+    rig.send(large);
+    rig.answer(CallRefused.class);
+  }
+
+  @Test
+  void largeRemoteRequestIsOvertakenForTheMaximumTimeAtMost() {
+    ownQueue().overtake = Duration.ofMillis(100).toNanos();
+    largeIsRefused();
+    rig.clock.advance(Duration.ofMillis(99));
+    replica.settleSlots(1);
+    assertThat(slots.tryAcquire()).isTrue();
+    rig.clock.advance(Duration.ofMillis(1));
+    replica.settleSlots(1);
+    assertThat(slots.tryAcquire()).isFalse();
+    assertThat(rig.bus.take()).isEmpty();
+
+    replica.settleSlots(1);
+
+    assertThat(offerTo(AWAY).cost()).isEqualTo(2);
+    assertThat(slots.reserved()).isEqualTo(2);
+  }
+
+  @Test
+  void remoteRequestAboveTheLoweredMaximumHoldsNoPlace() {
+    ownQueue().overtake = 0;
+    largeIsRefused();
+    replica.setMaxOngoing(1);
+    replica.settleSlots(1);
+    replica.settleSlots(1);
+    assertThat(replica.refused.waiting()).isZero();
+    assertThat(slots.tryAcquire()).isTrue();
   }
 
   @Test

@@ -366,6 +366,7 @@ final class ReplicaRig {
     boolean bodyFollows;
     boolean explained;
     long waitedMicros;
+    int cost = 1;
     private String requestId = "req-1";
     private String methodName = "";
     private String sessionId = "";
@@ -467,7 +468,7 @@ final class ReplicaRig {
           request,
           bodyFollows,
           explained,
-          1);
+          cost);
     }
   }
 

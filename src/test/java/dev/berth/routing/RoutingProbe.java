@@ -212,6 +212,14 @@ public final class RoutingProbe {
     return SlotsProbe.waitingOn(router.queue, loop);
   }
 
+  /** The replicas that a router may use, and that have so many slots as far as it knows. */
+  public static List<String> holding(DeploymentRouter router, int cost) {
+    return Arrays.stream(router.replicas.all)
+        .filter(replica -> replica.routable() && replica.maxOngoing() >= cost)
+        .map(replica -> replica.info.replicaId())
+        .toList();
+  }
+
   /** The replicas a router may use, whatever loop they are on. */
   public static List<ReplicaInfo> routable(DeploymentRouter router) {
     return Arrays.stream(router.replicas.all)

@@ -203,23 +203,11 @@ final class Invariants implements Executions.Listener {
       return;
     }
     int cost = large.cost;
-    List<String> fitting =
-        RoutingProbe.routable(instance.router).stream()
-            .map(ReplicaInfo::replicaId)
-            .filter(id -> maxOf(id) >= cost)
-            .toList();
+    List<String> fitting = RoutingProbe.holding(instance.router, cost); // as it is reported
     if (overdue(large) && fitting.equals(List.of(replica.replicaId()))) {
       throw on.world.fail(
           "%s of cost %d was overtaken for too long at %s".formatted(large, cost, fitting));
     }
-  }
-
-  private int maxOf(String replicaId) {
-    return on.controller.incarnations.stream()
-        .filter(each -> each.replica.replicaId().equals(replicaId))
-        .mapToInt(each -> each.replica.slots().maxOngoing())
-        .max()
-        .orElse(0);
   }
 
   /** Requests of an instance that a replica refused to run: they do not wait for its slots. */

@@ -340,7 +340,7 @@ final class SimulatedBus {
         call.request(),
         call.bodyFollows(),
         call.explained(),
-        1);
+        call.cost());
   }
 
   private void note(

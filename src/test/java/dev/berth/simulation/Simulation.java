@@ -55,7 +55,7 @@ final class Simulation {
     orderly = seed % 4 == 0;
     lossless = seed % 4 == 1;
     upstreams = seed % 5 == 2;
-    weighted = seed % 3 == 1 && Boolean.getBoolean("simulation.costs");
+    weighted = seed % 3 == 1;
     random = world.randomness();
     bus = new SimulatedBus(world, coverage);
     bus.spoil();

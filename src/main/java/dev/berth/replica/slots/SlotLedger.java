@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>State.</b> The counts share one 64-bit word, so that a grant is one CAS, of any n:
  *
  * <pre>
- *   63 ......... 33 | 32    | 31 ...... 16 | 15 ..... 0
- *   stamp (31 bits) | drain | reserved     | running
+ *   63 ......... 34 | 33   | 32    | 31 ...... 16 | 15 ..... 0
+ *   stamp (30 bits) | kept | drain | reserved     | running
  * </pre>
  *
  * <p><b>Concurrency.</b> Each change of the word raises the stamp, so a grant that read the word
@@ -57,11 +57,12 @@ public final class SlotLedger extends SlotCounters implements Slots {
   private static final long RESERVED_ONE = 1L << 16;
   private static final long COUNT_MASK = 0xFFFF;
   private static final long DRAIN_BIT = 1L << 32;
-  private static final long STAMP_ONE = 1L << 33;
+  private static final long KEPT_BIT = 1L << 33; // free slots are for the offer to a remote router
+  private static final long CLOSED_BITS = DRAIN_BIT | KEPT_BIT;
+  private static final long STAMP_ONE = 1L << 34;
 
   private volatile SlotObserver observer = SlotObserver.NONE;
   private volatile boolean keptForLocal; // free slots are for a local waiter
-  private volatile boolean keptForRemote; // or, before that, for the offer to a remote router
   private volatile boolean loopBlocked; // the loop that runs the replica's requests
   private volatile long drainDeadlineNanos; // latest end of leases; valid with the drain bit
 
@@ -171,14 +172,14 @@ public final class SlotLedger extends SlotCounters implements Slots {
 
   @Override
   public void keepForRemote(boolean kept) {
-    if (keptForRemote != kept) {
-      keptForRemote = kept;
+    if (isKeptForRemote() != kept) {
+      change(seen -> (kept ? seen | KEPT_BIT : seen & ~KEPT_BIT) + STAMP_ONE);
     }
   }
 
   /** Returns whether the free slots are for the offer to a remote router. */
   boolean isKeptForRemote() {
-    return keptForRemote;
+    return (word() & KEPT_BIT) != 0;
   }
 
   @Override
@@ -198,8 +199,9 @@ public final class SlotLedger extends SlotCounters implements Slots {
     if (memory.state(attempt) != AttemptState.NEVER) {
       return repeated(attempt);
     }
-    boolean kept = keptForRemote ? attempt.router() >= 0 : keptForLocal; // no router is below 0
-    Refusal refusal = kept ? refusal() : take(n, RESERVED_ONE);
+    boolean offers = attempt.router() < 0; // the replica's own attempt, for a remote router
+    boolean kept = keptForLocal && !(offers && isKeptForRemote());
+    Refusal refusal = kept ? refusal() : take(n, RESERVED_ONE, offers ? DRAIN_BIT : CLOSED_BITS);
     if (refusal != null) {
       // else a late duplicate could get a lease
       note(attempt, AttemptState.REFUSED);
@@ -234,7 +236,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
   }
 
   private @Nullable Refusal grant(int n, long one) {
-    return keptForRemote ? refusal() : take(n, one);
+    return take(n, one, CLOSED_BITS);
   }
 
   private Refusal refusal() {
@@ -244,12 +246,14 @@ public final class SlotLedger extends SlotCounters implements Slots {
   /**
    * Acquires n slots by a CAS that adds {@code one} for each to the word. Returns null or the
    * refusal.
+   *
+   * @param closed bits of the word with which none is granted
    */
-  private @Nullable Refusal take(int n, long one) {
+  private @Nullable Refusal take(int n, long one, long closed) {
     for (; ; ) {
       long seen = word();
-      if ((seen & DRAIN_BIT) != 0) {
-        return Refusal.DRAINING;
+      if ((seen & closed) != 0) {
+        return (seen & DRAIN_BIT) != 0 ? Refusal.DRAINING : Refusal.FULL;
       }
       if (ongoing(seen) + n > maxOngoing) {
         if (word() == seen) { // else the count and the maximum may be of different times
@@ -313,7 +317,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
   public @Nullable SlotLease completeAndHold(int done, int next, long ttlNanos) {
     for (; ; ) {
       long seen = requireRunning(done);
-      if ((seen & DRAIN_BIT) != 0 || ongoing(seen) - done + next > maxOngoing || keptForRemote) {
+      if ((seen & CLOSED_BITS) != 0 || ongoing(seen) - done + next > maxOngoing) {
         return null;
       }
       if (changeWord(seen, seen - done * RUNNING_ONE + next * RESERVED_ONE + STAMP_ONE)) {
@@ -426,9 +430,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
    */
   public void setMaxOngoing(int max) {
     int before = changeMax(checkedMax(max)); // before the stamp: see the class comment
-    change(seen -> seen + STAMP_ONE);
-    boolean kept = keptForRemote;
-    keepForRemote(false); // its waiter may no longer fit; the observer decides again
+    boolean kept = isKeptForRemote(); // its waiter may no longer fit: the observer decides again
+    change(seen -> (seen & ~KEPT_BIT) + STAMP_ONE);
     if (kept || before < max || (before > 0 && max == 0)) { // waiters may leave a closed replica
       observer.onSlotFreed(this);
     }

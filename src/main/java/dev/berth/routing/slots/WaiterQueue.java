@@ -40,8 +40,6 @@ import org.jspecify.annotations.Nullable;
  * been overtaken for the source's maximum time, one replica is set aside for it: waiters behind it
  * get no slot there, and remote routers neither, until it is granted or leaves.
  *
- * <p>The class has over 500 lines, because one runner changes all of this state together.
- *
  * <p><b>Blocked loops.</b> The pump skips the waiters of a blocked event loop until the loop runs
  * again, and these waiters keep their places. A slot granted to such a waiter would stay unused
  * while other waiters need a slot.
@@ -68,9 +66,7 @@ public final class WaiterQueue {
       return grantFor(owner);
     }
 
-    /**
-     * Returns the time from which a waiter has been overtaken until a replica is set aside for it.
-     */
+    /** Returns the maximum time for which a waiter is overtaken. */
     default long maxOvertakeNanos() {
       return Long.MAX_VALUE;
     }
@@ -386,9 +382,7 @@ public final class WaiterQueue {
     }
   }
 
-  /**
-   * Returns whether a search of all replicas for at most as many slots found none in this round.
-   */
+  /** Returns whether this round found no slots for a waiter that needs as many or fewer. */
   private boolean isFull(Waiter waiter) {
     WaiterOwner owner = waiter.owner;
     return !owner.picky()
@@ -510,7 +504,6 @@ public final class WaiterQueue {
 
   private boolean handOffToOldest(RoutedReplica replica, int done) {
     absorb();
-    full.clear(); // if a round failed
     Waiter waiter = forming != null && forming.isAlone() ? ends : ends.after;
     while (waiter != ends && !takes(waiter, replica)) {
       waiter = waiter.after;
@@ -545,7 +538,8 @@ public final class WaiterQueue {
       if (waiter.waiting()) {
         // Without a taker, threads free slots without a call of pump. A slot may have become free
         // before this arrival.
-        if (firstTaker() == ends) {
+        boolean ahead = keeper != null && waiter.sequence < keeper.sequence;
+        if (ahead || firstTaker() == ends) { // it may take slots that are kept from those behind
           unfit = NONE;
           if (forming != null) {
             forming.forgetStuck();
@@ -559,7 +553,6 @@ public final class WaiterQueue {
 
   /** Returns the first linked waiter that can use a slot, or the sentinel. */
   private Waiter firstTaker() {
-    full.clear(); // if a round failed
     Waiter waiter = ends.after;
     while (waiter != ends && (!waiter.waiting() || waiter.owner.paused())) {
       waiter = waiter.after;

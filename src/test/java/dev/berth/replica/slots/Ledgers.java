@@ -82,14 +82,14 @@ public final class Ledgers {
     assertThat(view.audit()).as("audit of %s", view).isEqualTo(LedgerView.Audit.CLEAN);
   }
 
-  /** Bends the packed word: changes of it are counted in its upper 31 bits. */
+  /** Bends the packed word: changes of it are counted in its upper 30 bits. */
   public static void bendWord(SlotLedger ledger, LongUnaryOperator change) {
     assertThat(ledger.changeWord(ledger.word(), change.applyAsLong(ledger.word()))).isTrue();
   }
 
   /** How often the word has changed since the ledger was made. */
   public static long stamp(SlotLedger ledger) {
-    return ledger.word() >>> 33;
+    return ledger.word() >>> 34;
   }
 
   /** Makes a counter wrong by so many. */
