@@ -65,17 +65,17 @@ final class ConfigSource {
     /** Returns the settings of the given options. */
     List<Setting> settings() {
       return Stream.of(
-              given("--host", "http_options.host", host),
-              given("--port", "http_options.port", port),
-              given("--admin-host", "berth.admin.host", adminHost),
-              given("--admin-port", "berth.admin.port", adminPort))
+              settingOf("--host", "http_options.host", host),
+              settingOf("--port", "http_options.port", port),
+              settingOf("--admin-host", "berth.admin.host", adminHost),
+              settingOf("--admin-port", "berth.admin.port", adminPort))
           .flatMap(each -> each)
           .toList();
     }
   }
 
   /** Returns the setting of an option; none without a value. */
-  static Stream<Setting> given(String option, String key, @Nullable Object value) {
+  static Stream<Setting> settingOf(String option, String key, @Nullable Object value) {
     return Stream.ofNullable(value)
         .map(each -> new Setting(option, key, each.toString(), each instanceof String));
   }

@@ -1,6 +1,6 @@
 package dev.berth.cli;
 
-import static dev.berth.cli.ConfigSource.given;
+import static dev.berth.cli.ConfigSource.settingOf;
 
 import dev.berth.cli.log.ProcessLog;
 import dev.berth.cli.process.NodeHandle;
@@ -117,10 +117,10 @@ final class RunCommand extends CliCommand {
     List<Setting> settings = Environment.settings(around().variables());
     List<Setting> options = new ArrayList<>(addresses.settings());
     Stream.of(
-            given("--state-dir", "berth.state_dir", stateDir),
-            given("--ephemeral", "berth.ephemeral", ephemeral),
-            given("--declare", "berth.declare", declare),
-            given("--adopt", "berth.cluster.adopt", adopt))
+            settingOf("--state-dir", "berth.state_dir", stateDir),
+            settingOf("--ephemeral", "berth.ephemeral", ephemeral),
+            settingOf("--declare", "berth.declare", declare),
+            settingOf("--adopt", "berth.cluster.adopt", adopt))
         .forEach(each -> each.forEach(options::add));
     settings.addAll(assignments.with(options));
     ServeConfig effective = read(settings);
