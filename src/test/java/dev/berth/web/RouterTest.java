@@ -152,9 +152,12 @@ class RouterTest {
             http_options: {host: 127.0.0.1, port: 0, root_path: /base}
             applications:
             - {name: shop, route_prefix: /shop, import_path: 'dev.berth.web.WebApplications:shop'}
+            - {name: low, route_prefix: /basement, import_path: 'dev.berth.web.WebApplications:shop'}
             berth: {event_loops: 1, admin: {port: 0}}
             """);
     assertThat(node.get("/base/shop/items/1").body()).isEqualTo("item 1 []");
+    assertThat(node.get("/basement/items/1").body()).isEqualTo("item 1 []");
+    assertThat(node.get("/base/basement/items/1").body()).isEqualTo("item 1 []");
     assertThat(node.get("/shop/items/1").body()).isEqualTo("item 1 []");
   }
 
