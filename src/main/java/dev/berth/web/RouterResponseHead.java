@@ -24,9 +24,6 @@ import org.jspecify.annotations.Nullable;
  * methods that the ingress does not offer are here too. The object is its lock.
  */
 abstract class RouterResponseHead implements HttpServerResponse {
-  /** Response header with the route template, for the ingress. */
-  private static final String ROUTE = "x-berth-route";
-
   private final RouterRequest request;
   final MultiMap headers = HttpHeaders.headers();
   HttpResponseStatus status = HttpResponseStatus.OK;
@@ -50,9 +47,6 @@ abstract class RouterResponseHead implements HttpServerResponse {
   @Override
   public synchronized HttpServerResponse setStatusCode(int code) {
     requireHead();
-    if (code < 200 || code > 599) {
-      throw new IllegalArgumentException("status: " + code + " (expected: 200 to 599)");
-    }
     status =
         statusMessage == null
             ? HttpResponseStatus.valueOf(code)
@@ -186,8 +180,8 @@ abstract class RouterResponseHead implements HttpServerResponse {
       pairs.add(header.getValue());
     }
     String template = request.template();
-    if (template != null && !headers.contains(ROUTE)) {
-      pairs.add(ROUTE);
+    if (template != null && !headers.contains(TypedRoute.ROUTE_HEADER)) {
+      pairs.add(TypedRoute.ROUTE_HEADER);
       pairs.add(template);
     }
     return Headers.of(pairs.toArray(String[]::new));

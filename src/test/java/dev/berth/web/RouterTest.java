@@ -389,6 +389,19 @@ class RouterTest {
   }
 
   @Test
+  void blockingHandlerThatReadsClosedHoldsItsSlotUntilItReturns() throws Exception {
+    try (Socket client = socket("GET /shop/polls HTTP/1.1\r\nHost: test\r\n\r\n")) {
+      assertThat(event("polling")).isEqualTo("yes");
+      assertThat(client.getInputStream().available()).isZero();
+    }
+    assertThat(event("polled")).isEqualTo("yes");
+    node.get("/shop/items/1"); // the one event loop has handled all events before
+    assertThat(ongoing()).isEqualTo(1);
+    WebApplications.EVENTS.get("finish").complete("go");
+    untilOngoing(0);
+  }
+
+  @Test
   void bodyOfAnotherLengthResetsItsResponse() throws Exception {
     for (String path : List.of("/shop/short", "/shop/long")) {
       try (Socket client = socket("GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n")) {
@@ -402,6 +415,7 @@ class RouterTest {
   @Test
   void failureOfAHeadFreesTheSlot() {
     assertThat(node.get("/shop/status-600").statusCode()).isEqualTo(500);
+    assertThat(node.get("/shop/fail-600").statusCode()).isEqualTo(500);
     assertThat(node.get("/shop/broken/write").statusCode()).isEqualTo(500);
     assertThat(node.get("/shop/broken/whole").statusCode()).isEqualTo(500);
     assertThat(node.get("/shop/broken/end").body()).isEqualTo("all");
