@@ -46,7 +46,7 @@ final class RouterRequest extends RouterRequestHead {
   private long bytesRead;
   private boolean expectsForm;
   private @Nullable RequestForm form;
-  private MultiMap attributes = HttpHeaders.headers();
+  private @Nullable MultiMap attributes; // created for a form
   private @Nullable Handler<HttpServerFileUpload> uploadHandler;
   private @Nullable Handler<Buffer> handler;
   private @Nullable Handler<Void> endHandler;
@@ -169,7 +169,7 @@ final class RouterRequest extends RouterRequestHead {
 
   private void onEnd() {
     RequestForm parts = form;
-    if (parts != null && !parts.end(attributes)) {
+    if (parts != null && !parts.end(formAttributes())) {
       return;
     }
     Handler<Void> reader;
@@ -280,11 +280,11 @@ final class RouterRequest extends RouterRequestHead {
     }
   }
 
-  @Override
-  public HttpServerRequest handler(@Nullable Handler<Buffer> newHandler) {
+  /** Sets a handler whose presence starts the body. */
+  private HttpServerRequest setReader(@Nullable Object newHandler, Runnable setter) {
     synchronized (response) {
       requireUnread(newHandler);
-      handler = newHandler;
+      setter.run();
       if (newHandler != null) {
         want();
       }
@@ -293,15 +293,13 @@ final class RouterRequest extends RouterRequestHead {
   }
 
   @Override
+  public HttpServerRequest handler(@Nullable Handler<Buffer> newHandler) {
+    return setReader(newHandler, () -> handler = newHandler);
+  }
+
+  @Override
   public HttpServerRequest endHandler(@Nullable Handler<Void> newHandler) {
-    synchronized (response) {
-      requireUnread(newHandler);
-      endHandler = newHandler;
-      if (newHandler != null) {
-        want();
-      }
-    }
-    return this;
+    return setReader(newHandler, () -> endHandler = newHandler);
   }
 
   @Override
@@ -314,14 +312,7 @@ final class RouterRequest extends RouterRequestHead {
 
   @Override
   public HttpServerRequest uploadHandler(@Nullable Handler<HttpServerFileUpload> newHandler) {
-    synchronized (response) {
-      requireUnread(newHandler);
-      uploadHandler = newHandler;
-      if (newHandler != null) {
-        want();
-      }
-    }
-    return this;
+    return setReader(newHandler, () -> uploadHandler = newHandler);
   }
 
   private void requireUnread(@Nullable Object newHandler) {
@@ -426,11 +417,15 @@ final class RouterRequest extends RouterRequestHead {
 
   @Override
   public MultiMap formAttributes() {
-    return attributes;
+    synchronized (response) {
+      MultiMap known = attributes == null ? HttpHeaders.headers() : attributes;
+      attributes = known;
+      return known;
+    }
   }
 
   @Override
   public @Nullable String getFormAttribute(String name) {
-    return attributes.get(name);
+    return formAttributes().get(name);
   }
 }
