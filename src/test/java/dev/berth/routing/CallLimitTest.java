@@ -212,6 +212,22 @@ class CallLimitTest {
   }
 
   @Test
+  void callThatItsOwnNodeRefusesStaysBeforeLaterOnes() {
+    RoutingWorld.Replica replica = replica(false, "r");
+    call("/a", "t");
+    call("/b", "t");
+    call("/c", "t");
+    call("/d", "t"); // no slot is free
+    replica.notRun(running(replica, "/c"), FULL); // its slot passes to the waiter
+    replica.notRun(running(replica, "/d"), FULL);
+    respond(replica, "/b");
+    assertRuns(replica, "/a", "/c");
+    respond(replica, "/c");
+    assertRuns(replica, "/a", "/d");
+    replica.finishAll();
+  }
+
+  @Test
   void cancelledCallsLeaveNoLimitInUse() {
     RoutingWorld.Replica replica = replica(false, "r");
     call("/a", "t");

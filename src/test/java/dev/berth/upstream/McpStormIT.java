@@ -122,10 +122,12 @@ class McpStormIT {
         statuses.add(head.substring(9, 12));
         each.close();
       }
+      // one call may have been written just before the close: its outcome is unknown
+      assertThat(statuses.remove("502") && statuses.contains("502")).isFalse();
       assertThat(statuses)
           .containsOnlyOnce("200")
           .contains("404")
-          .isSubsetOf("200", "404", "503", "502"); // 502: written just before the close
+          .containsOnly("200", "404", "503");
       rig.assertAtRest();
       try (FakeMcpServer next = new FakeMcpServer("two", server.port());
           ClientSocket client = rig.client()) {

@@ -213,6 +213,7 @@ class RelayHeadersTest {
     "-1, -1",
     "soon, -1",
     "'Thu, 01 Jan 1970 00:00:10 GMT', 10000",
+    "'Wed, 01 Jan 1969 00:00:00 GMT', -1",
     "99999999999, -1",
   })
   void retryAfterIsSecondsOrDate(String value, long millis) {

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -52,5 +54,45 @@ class WaiterQueueTest {
     queue.pump();
     assertThat(grants).hasSize(1);
     assertThat(served.after).isSameAs(served);
+  }
+
+  @Test
+  void oneSearchServesTheWaitersOfALimitWithoutRoom() {
+    List<String> searches = new ArrayList<>();
+    Set<String> known = new HashSet<>(Set.of("full"));
+    WaiterQueue limits =
+        new WaiterQueue(
+            new WaiterQueue.GrantSource() {
+              @Override
+              public @Nullable Grant grantFor(WaiterOwner owner) {
+                searches.add(owner.limit());
+                return owner.limit().isEmpty() ? Grant.UNAVAILABLE : null;
+              }
+
+              @Override
+              public boolean isLimited(String limit) {
+                return known.contains(limit);
+              }
+            },
+            new RoutingExclusions(1));
+    for (String limit : List.of("full", "full", "", "full", "new", "new")) {
+      limits.tryAdmit(-1);
+      limits.join(limited(limit), limits.nextSequence());
+    }
+    limits.pump();
+    assertThat(searches).containsExactly("full", "", "new");
+
+    known.add("new");
+    limits.arrange(); // a slot may be free that has no room for the first
+    assertThat(searches).containsExactly("full", "", "new", "full", "new");
+  }
+
+  private WaiterOwner limited(String limit) {
+    return new Asking(1) {
+      @Override
+      public String limit() {
+        return limit;
+      }
+    };
   }
 }
