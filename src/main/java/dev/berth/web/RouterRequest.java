@@ -15,6 +15,7 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.streams.ReadStream;
 import io.vertx.ext.web.Route;
+import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.impl.RoutingContextImpl;
 import java.util.LinkedHashSet;
 import java.util.Set;
@@ -107,6 +108,20 @@ final class RouterRequest extends RouterRequestHead {
 
   RequestContext berth() {
     return berth;
+  }
+
+  /** Serves the request by typed routes; one of another path by the next route of the Router. */
+  void serve(RouteDispatcher routes, RoutingContext by) {
+    if (!routes.matches(message, berth)) {
+      by.next();
+      return;
+    }
+    Buffer read = by.body().buffer(); // null for an empty body, too
+    (read == null && !by.body().available() ? body() : Future.succeededFuture(read))
+        .map(bytes -> bytes == null ? Buffer.buffer() : bytes)
+        .compose(bytes -> routes.serve(message.withBody(bytes), berth))
+        .compose(response::respond)
+        .onFailure(by::fail);
   }
 
   /** Returns the template of the route that serves the request; null for none. */

@@ -214,6 +214,11 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
       bytesWritten += piece.length();
       sent = sendWhole(piece);
     }
+    notifyEnd();
+    return sent;
+  }
+
+  private void notifyEnd() {
     try {
       if (bodyEndHandler != null) {
         bodyEndHandler.handle(null);
@@ -227,7 +232,25 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
         over(closed);
       }
     }
-    return sent;
+  }
+
+  /** Ends with a response of typed routes, whose headers replace those of the same name. */
+  synchronized Future<Void> respond(Response typed) {
+    if (ended || isRefused()) {
+      if (typed.body() instanceof Response.Body.Received received) {
+        received.cancel().run();
+      }
+      return Future.succeededFuture();
+    }
+    replaceHead(typed);
+    if (typed.body() instanceof Response.Body.Whole whole) {
+      return end(whole.bytes());
+    }
+    Headers fields = takeHead();
+    ended = true;
+    head.tryComplete(Response.of(status.code(), fields, typed.body()));
+    notifyEnd();
+    return Future.succeededFuture();
   }
 
   private Future<Void> sendWhole(Buffer piece) {
@@ -427,10 +450,7 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
     return ended;
   }
 
-  /**
-   * Returns whether the request is cancelled. vertx-web then gives its response up, so the slot is
-   * free at once, or when the blocking handler that calls this has returned.
-   */
+  /** Returns whether the request is cancelled; vertx-web then ends its work, so this settles it. */
   @Override
   public synchronized boolean closed() {
     return isRefused();

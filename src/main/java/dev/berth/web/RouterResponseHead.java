@@ -1,6 +1,7 @@
 package dev.berth.web;
 
 import dev.berth.api.Headers;
+import dev.berth.api.Response;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
@@ -42,6 +43,13 @@ abstract class RouterResponseHead implements HttpServerResponse {
   @Override
   public int getStatusCode() {
     return status.code();
+  }
+
+  /** Takes the status and the headers of a response, which replace those of the same name. */
+  final void replaceHead(Response typed) {
+    setStatusCode(typed.status());
+    typed.headers().forEach((name, value) -> headers.remove(name));
+    typed.headers().forEach(headers::add);
   }
 
   @Override
