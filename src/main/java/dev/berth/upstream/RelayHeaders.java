@@ -155,8 +155,10 @@ final class RelayHeaders {
     try {
       return value.matches("[0-9]{1,9}")
           ? Long.parseLong(value) * 1_000
-          : Duration.between(context.now(), RFC_1123_DATE_TIME.parse(value, Instant::from))
-              .toMillis();
+          : Math.max( // a past date states no time
+              -1,
+              Duration.between(context.now(), RFC_1123_DATE_TIME.parse(value, Instant::from))
+                  .toMillis());
     } catch (DateTimeException meaningless) {
       return -1;
     }
