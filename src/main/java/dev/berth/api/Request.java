@@ -4,6 +4,10 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.streams.ReadStream;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -230,17 +234,20 @@ public final class Request {
    * without {@code =} has the value {@code ""}.
    */
   public @Nullable String queryParameter(String name) {
-    if (query == null) {
-      return null;
-    }
-    for (String part : query.split("&")) {
+    List<String> values = queryParameters().get(name);
+    return values == null ? null : values.get(0);
+  }
+
+  /** Returns the values of each query parameter by name, percent-decoded, in order. */
+  public Map<String, List<String>> queryParameters() {
+    Map<String, List<String>> values = new LinkedHashMap<>();
+    for (String part : query == null ? new String[0] : query.split("&")) {
       int equals = part.indexOf('=');
-      String key = equals < 0 ? part : part.substring(0, equals);
-      if (decode(key).equals(name)) {
-        return equals < 0 ? "" : decode(part.substring(equals + 1));
-      }
+      String name = decode(equals < 0 ? part : part.substring(0, equals));
+      String value = equals < 0 ? "" : decode(part.substring(equals + 1));
+      values.computeIfAbsent(name, absent -> new ArrayList<>(1)).add(value);
     }
-    return null;
+    return values;
   }
 
   private static String decode(String text) {

@@ -19,6 +19,8 @@ import picocli.CommandLine.ScopeType;
       "5:berth run: out of memory, the heap stayed full"
     },
     footer = {
+      "  berth new shop",
+      "  berth dev",
       "  berth run conf/quickstart.yaml",
       "  berth run conf/quickstart.yaml --port 9000 --admin-port 0",
       "  berth validate conf/quickstart.yaml --json",

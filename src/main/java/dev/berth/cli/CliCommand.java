@@ -66,6 +66,14 @@ abstract class CliCommand implements Callable<Integer> {
     spec.commandLine().getErr().println("berth: " + AdminHttpClient.printable(message));
   }
 
+  /** Prints keys of a file, if any, that a running instance does not receive. */
+  void sayNotSent(List<String> keys) {
+    if (!keys.isEmpty()) {
+      String names = String.join(", ", keys);
+      say(names + " of the file: not sent, applied at the start of an instance");
+    }
+  }
+
   /** Prints a response on standard output: as JSON, or as text lines. */
   void show(boolean json, JsonObject answer, Supplier<List<String>> lines) {
     if (json) {

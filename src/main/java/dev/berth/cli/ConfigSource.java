@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -40,37 +41,43 @@ final class ConfigSource {
 
   /** Addresses of an instance, which override the file and {@code --set}. */
   static final class ListenOptions {
-    /** Settings of the given options. */
-    final List<Setting> settings = new ArrayList<>();
-
     @Option(names = "--host", paramLabel = "HOST", description = "Address of the HTTP server.")
-    private void host(String host) {
-      settings.add(Setting.text("--host", "http_options.host", host));
-    }
+    private @Nullable String host;
 
     @Option(
         names = "--port",
         paramLabel = "PORT",
         description = "Port of the HTTP server; 0 selects a free one.")
-    private void port(Integer port) {
-      settings.add(Setting.yaml("--port", "http_options.port", String.valueOf(port)));
-    }
+    private @Nullable Integer port;
 
     @Option(
         names = "--admin-host",
         paramLabel = "HOST",
         description = "Address of the admin server.")
-    private void adminHost(String adminHost) {
-      settings.add(Setting.text("--admin-host", "berth.admin.host", adminHost));
-    }
+    private @Nullable String adminHost;
 
     @Option(
         names = "--admin-port",
         paramLabel = "PORT",
         description = "Port of the admin server; 0 selects a free one.")
-    private void adminPort(Integer adminPort) {
-      settings.add(Setting.yaml("--admin-port", "berth.admin.port", String.valueOf(adminPort)));
+    private @Nullable Integer adminPort;
+
+    /** Returns the settings of the given options. */
+    List<Setting> settings() {
+      return Stream.of(
+              settingOf("--host", "http_options.host", host),
+              settingOf("--port", "http_options.port", port),
+              settingOf("--admin-host", "berth.admin.host", adminHost),
+              settingOf("--admin-port", "berth.admin.port", adminPort))
+          .flatMap(each -> each)
+          .toList();
     }
+  }
+
+  /** Returns the setting of an option; none without a value. */
+  static Stream<Setting> settingOf(String option, String key, @Nullable Object value) {
+    return Stream.ofNullable(value)
+        .map(each -> new Setting(option, key, each.toString(), each instanceof String));
   }
 
   @Parameters(paramLabel = "CONFIG", description = "YAML or JSON file.")

@@ -89,11 +89,7 @@ final class DeployCommand extends MutatingCommand {
   void run(PrintWriter out) throws InterruptedException {
     DeployPayload submission = source.submission();
     submission.config().warnings().forEach(spec.commandLine().getErr()::println);
-    if (!submission.leftOut().isEmpty()) {
-      server.say(
-          String.join(", ", submission.leftOut())
-              + " of the file: not sent, applied at the start of an instance");
-    }
+    sayNotSent(submission.leftOut());
     if (only != null && !submission.applications().containsKey(only)) {
       throw wrong(
           "--app: %s (expected: one of %s)"

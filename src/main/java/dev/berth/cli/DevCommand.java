@@ -103,7 +103,7 @@ final class DevCommand extends CliCommand {
     empty.add(Setting.yaml(OPTION, "applications", "[]"));
     ServeConfig effective = ConfigReader.read(found, empty);
     try (ScratchDirectory scratch = ScratchDirectory.lock(found)) {
-      RunningInstance instance = new RunningInstance(found);
+      RunningInstance instance = new RunningInstance(found, effective);
       DevelopmentLoop loop =
           DevelopmentLoop.find(found, scratch.path(), settings, byBuildTool, instance);
       if (loop == null) {
@@ -152,7 +152,7 @@ final class DevCommand extends CliCommand {
     all.add(Setting.text(OPTION, "http_options.host", "127.0.0.1"));
     all.add(Setting.text(OPTION, "berth.admin.host", "127.0.0.1"));
     all.add(Setting.yaml(OPTION, "berth.admin.bearer_tokens", "[]"));
-    all.addAll(assignments.with(addresses.settings));
+    all.addAll(assignments.with(addresses.settings()));
     all.add(Setting.yaml(OPTION, "berth.ephemeral", "true"));
     all.add(Setting.yaml(OPTION, "berth.cluster", "null"));
     return all;
@@ -162,10 +162,13 @@ final class DevCommand extends CliCommand {
   private final class RunningInstance implements DevelopmentLoop.DeployTarget {
     private final CompletableFuture<NodeHandle> node = new CompletableFuture<>();
     private final Path file;
+    private final ServeConfig atStart;
     private final Set<String> shown = new HashSet<>(); // URLs
+    private List<String> notSent = List.of(); // keys
 
-    RunningInstance(Path file) {
+    RunningInstance(Path file, ServeConfig atStart) {
       this.file = file;
+      this.atStart = atStart;
     }
 
     @Override
@@ -182,6 +185,11 @@ final class DevCommand extends CliCommand {
     public DevelopmentLoop.DeployResult deploy(List<Setting> settings, BooleanSupplier abandoned)
         throws InterruptedException {
       DeployPayload payload = ConfigReader.submission(file, settings);
+      List<String> changed = payload.changedSince(atStart);
+      if (!changed.equals(notSent)) {
+        notSent = changed;
+        sayNotSent(changed);
+      }
       AdminHttpClient server = AdminHttpClient.local(spec, node.join().adminPort());
       server.deploys(payload, null);
       AdminHttpClient.AdminHttpReply reply =

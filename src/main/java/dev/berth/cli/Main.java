@@ -26,9 +26,17 @@ public final class Main {
     // before the first response. -Dio.netty.jfr.enabled=true records the allocator's events.
     System.getProperties().putIfAbsent("io.netty.jfr.enabled", "false");
     JulHandler.install();
+    String[] words = words(args);
     System.exit(
-        commandLine(Main::start, CliEnvironment.ofProcess(StopSignals::install), args)
-            .execute(args));
+        commandLine(Main::start, CliEnvironment.ofProcess(StopSignals::install), words)
+            .execute(words));
+  }
+
+  /** Returns the arguments of a command line, with {@code help} as {@code --help}. */
+  static String[] words(String... args) {
+    return args.length > 0 && args[0].equals("help")
+        ? Stream.concat(Stream.of(args).skip(1), Stream.of("--help")).toArray(String[]::new)
+        : args;
   }
 
   private static Future<NodeHandle> start(ServeConfig config, CompletionStage<String> stop) {

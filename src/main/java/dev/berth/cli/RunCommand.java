@@ -1,5 +1,7 @@
 package dev.berth.cli;
 
+import static dev.berth.cli.ConfigSource.settingOf;
+
 import dev.berth.cli.log.ProcessLog;
 import dev.berth.cli.process.NodeHandle;
 import dev.berth.code.StartFailedException;
@@ -19,6 +21,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -60,9 +63,6 @@ final class RunCommand extends CliCommand {
 
   private final BiFunction<ServeConfig, CompletionStage<String>, Future<NodeHandle>> start;
 
-  /** Short options, as settings of the keys that they stand for. */
-  private final List<Setting> options = new ArrayList<>();
-
   @Parameters(
       paramLabel = "CONFIG",
       arity = "0..1",
@@ -77,16 +77,12 @@ final class RunCommand extends CliCommand {
       names = "--state-dir",
       paramLabel = "DIR",
       description = "Directory of stored applications. Default: ./berth-state")
-  private void stateDir(String stateDir) {
-    options.add(Setting.text("--state-dir", "berth.state_dir", stateDir));
-  }
+  private @Nullable String stateDir;
 
   @Option(
       names = "--ephemeral",
       description = "Stores deployed applications in memory only; they end with the process.")
-  private void ephemeral(boolean ephemeral) {
-    options.add(Setting.yaml("--ephemeral", "berth.ephemeral", String.valueOf(ephemeral)));
-  }
+  private @Nullable Boolean ephemeral;
 
   @Option(
       names = "--declare",
@@ -95,9 +91,7 @@ final class RunCommand extends CliCommand {
         "Applications of the file to declare over stored ones: changed, those that changed in the"
             + " file (the default); all; never, none."
       })
-  private void declare(String declare) {
-    options.add(Setting.text("--declare", "berth.declare", declare));
-  }
+  private @Nullable String declare;
 
   @Option(
       names = "--adopt",
@@ -109,9 +103,7 @@ final class RunCommand extends CliCommand {
             + " than theirs. Without STATE, shows the replicas that would stop and the STATE to"
             + " use."
       })
-  private void adopt(String state) {
-    options.add(Setting.text("--adopt", "berth.cluster.adopt", state));
-  }
+  private @Nullable String adopt;
 
   /**
    * @param start starts a node, unless the signal comes first
@@ -123,7 +115,13 @@ final class RunCommand extends CliCommand {
   @Override
   void run(PrintWriter out) throws InterruptedException {
     List<Setting> settings = Environment.settings(around().variables());
-    options.addAll(addresses.settings);
+    List<Setting> options = new ArrayList<>(addresses.settings());
+    Stream.of(
+            settingOf("--state-dir", "berth.state_dir", stateDir),
+            settingOf("--ephemeral", "berth.ephemeral", ephemeral),
+            settingOf("--declare", "berth.declare", declare),
+            settingOf("--adopt", "berth.cluster.adopt", adopt))
+        .forEach(each -> each.forEach(options::add));
     settings.addAll(assignments.with(options));
     ServeConfig effective = read(settings);
     serve(this, start, effective, (node, stop) -> {});

@@ -90,7 +90,11 @@ public final class RetainedLoaders {
       List<String> names = new ArrayList<>();
       List<ThreadLocal<?>> locals = loader.threadLocals(names);
       one.holders = names.isEmpty() ? "" : "its static thread locals " + names;
-      loops.forEach(loop -> loop.execute(() -> locals.forEach(ThreadLocal::remove)));
+      try {
+        loops.forEach(loop -> loop.execute(() -> locals.forEach(ThreadLocal::remove)));
+      } catch (RejectedExecutionException stopping) {
+        // The threads of the loops end, and their locals with them.
+      }
     }
   }
 

@@ -1,6 +1,8 @@
 package dev.berth.config;
 
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.ParseContext;
+import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -27,11 +29,8 @@ public record DeployPayload(
     Map<String, Map<String, @Nullable Object>> applications,
     List<String> leftOut,
     Positions positions) {
-  private static final List<String> OF_THE_INSTANCE =
-      List.of(
-          ServeConfig.HTTP_OPTIONS.name(),
-          ServeConfig.LOGGING_CONFIG.name(),
-          ServeConfig.BERTH.name());
+  private static final List<ConfigKey<Settings>> OF_THE_INSTANCE =
+      List.of(ServeConfig.HTTP_OPTIONS, ServeConfig.LOGGING_CONFIG, ServeConfig.BERTH);
 
   /**
    * Creates a submission.
@@ -45,12 +44,21 @@ public record DeployPayload(
       throw new ConfigException(place.problems().first());
     }
     Map<String, @Nullable Object> document = new LinkedHashMap<>(whole);
-    List<String> leftOut = OF_THE_INSTANCE.stream().filter(whole::containsKey).toList();
+    List<String> leftOut =
+        OF_THE_INSTANCE.stream().map(ConfigKey::name).filter(whole::containsKey).toList();
     document.keySet().removeAll(leftOut);
     Map<String, Map<String, @Nullable Object>> applications = new LinkedHashMap<>();
     config.applications().forEach(each -> applications.put(each.name(), each.portable()));
     document.put(ServeConfig.APPLICATIONS.name(), new ArrayList<>(applications.values()));
     return new DeployPayload(config, document, applications, leftOut, new Positions(root, place));
+  }
+
+  /** Returns the keys that are not sent, and that an instance started with other values of. */
+  public List<String> changedSince(ServeConfig start) {
+    return OF_THE_INSTANCE.stream()
+        .filter(key -> !config.get(key).equals(start.get(key)))
+        .map(ConfigKey::name)
+        .toList();
   }
 
   /**

@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A walk over JSON bytes that reads single members and skips all other values, without a tree. Time
- * is linear in the bytes; memory is constant. The grammar of a read object is exact; in skipped
- * values only brackets and strings count.
+ * is linear in the bytes; memory is constant. The grammar of a read object is exact, except for
+ * literals of a walk that is not strict; in skipped values only brackets and strings count.
  */
 public abstract class JsonWalker {
   private static final int MAX_MEMBERS = 1_000; // of an object; each costs as much as many bytes
@@ -32,6 +32,7 @@ public abstract class JsonWalker {
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final long EACH_BYTE = 0x0101_0101_0101_0101L; // a factor that repeats a byte
 
+  private final boolean strict;
   private final ByteBuffer[] parts; // of the body
   protected final int end;
   private int part; // that was read last
@@ -42,7 +43,12 @@ public abstract class JsonWalker {
   protected int at;
   long reads; // of bytes and of words, for a test
 
-  protected JsonWalker(Buffer body) {
+  /**
+   * @param strict whether the members of an object are limited in number, literals must be valid,
+   *     and names are decoded
+   */
+  protected JsonWalker(Buffer body, boolean strict) {
+    this.strict = strict;
     parts = ((BufferInternal) body).getByteBuf().nioBuffers();
     for (int i = 0; i < parts.length; i++) {
       ByteBuffer each = parts[i].slice();
@@ -63,7 +69,7 @@ public abstract class JsonWalker {
     if (!take('}')) {
       int members = 0;
       do {
-        if (++members > MAX_MEMBERS) {
+        if (++members > MAX_MEMBERS && strict) {
           throw new DialectProblem(
               400, "invalid_json", "body: more than 1000 members (expected: fewer)", null);
         }
@@ -104,7 +110,7 @@ public abstract class JsonWalker {
   protected final String readString(int start) {
     byte[] text = copy(start + 1, at - 1);
     for (byte b : text) {
-      if (b < ' ' || b == '\\') { // or not ASCII
+      if (strict && (b < ' ' || b == '\\')) { // or not ASCII
         return (String) Objects.requireNonNull(decode(start));
       }
     }
@@ -164,13 +170,13 @@ public abstract class JsonWalker {
 
   private void skipLiteral() {
     int start = at;
-    int limit = Math.min(end, start + MAX_LITERAL_LENGTH);
+    int limit = strict ? Math.min(end, start + MAX_LITERAL_LENGTH) : end;
     boolean hasDigitsOnly = at < limit && peek(at) != '0';
-    while (at < limit && " \t\r\n,}".indexOf(peek(at)) < 0) {
+    while (at < limit && " \t\r\n,}]".indexOf(peek(at)) < 0) {
       hasDigitsOnly &= peek(at) >= '0' && peek(at) <= '9';
       at++;
     }
-    if ((!hasDigitsOnly || at == start) && !LITERAL.matcher(text(start)).matches()) {
+    if (strict && (!hasDigitsOnly || at == start) && !LITERAL.matcher(text(start)).matches()) {
       throw broken(start);
     }
   }

@@ -31,7 +31,7 @@ public final class ModelScanner extends JsonWalker {
   private @Nullable BodyEdit usageEdit;
 
   ModelScanner(Buffer body) {
-    super(body);
+    super(body, true);
   }
 
   /**

@@ -15,10 +15,9 @@ import java.util.Set;
 final class UsageReader {
   private static final int MAX_DEPTH = 5; // of the values that are read
   private static final int MAX_TEXT_LENGTH = 64; // bytes of a name or a type
-  private static final long MAX_COUNT = 1_000_000_000_000_000L; // tokens
-  private static final long BAD_COUNT = -2;
 
   private static final String NOT_READ = "-";
+  private static final String USAGE = ".usage.";
   private static final String DELTA = ".choices..delta";
 
   /** Paths of the objects and arrays that are read. The name of an element is empty. */
@@ -53,9 +52,7 @@ final class UsageReader {
   private final StringBuilder text = new StringBuilder(MAX_TEXT_LENGTH);
   private long count = UNKNOWN;
 
-  private long input = UNKNOWN;
-  private long cached;
-  private long output = UNKNOWN;
+  private final UsageCounts counts = new UsageCounts();
   private boolean hasNoChoices;
   private boolean hasContent;
   private boolean endsStream;
@@ -173,8 +170,7 @@ final class UsageReader {
 
   private void acceptDigit(byte b) {
     if (b != ':') {
-      boolean valid = b >= '0' && b <= '9' && count != BAD_COUNT && count < MAX_COUNT;
-      count = valid ? Math.max(count, 0) * 10 + (b - '0') : BAD_COUNT;
+      count = UsageCounts.append(count, b);
     }
   }
 
@@ -182,16 +178,9 @@ final class UsageReader {
     if (count == UNKNOWN) {
       return;
     }
-    if (count >= 0) {
-      switch (value.substring(Math.max(0, value.indexOf(".usage.")))) {
-        case ".usage.prompt_tokens", ".usage.input_tokens" -> input = count;
-        case ".usage.cache_creation_input_tokens", ".usage.cache_read_input_tokens" ->
-            cached += count;
-        case ".usage.completion_tokens", ".usage.output_tokens" ->
-            // the first event of Anthropic has no final count
-            output = value.startsWith(".message") ? output : count;
-        default -> {}
-      }
+    int usage = value.indexOf(USAGE);
+    if (usage >= 0) {
+      counts.add(value.substring(usage + USAGE.length()), count, value.startsWith(".message"));
     }
     count = UNKNOWN;
     value = NOT_READ;
@@ -204,15 +193,12 @@ final class UsageReader {
 
   /** Returns the reported usage, each number with {@code before} as its default. */
   TokenUsage usage(TokenUsage before) {
-    return input < 0 && output < 0
-        ? before
-        : new TokenUsage(
-            input < 0 ? before.input() : input + cached, output < 0 ? before.output() : output);
+    return counts.usage(before);
   }
 
   /** Returns whether the document reports usage beside an empty list of choices. */
   boolean onlyReportsUsage() {
-    return hasNoChoices && (input >= 0 || output >= 0);
+    return hasNoChoices && counts.isReported();
   }
 
   /** Returns whether the document is the last event of a stream of the Responses API. */

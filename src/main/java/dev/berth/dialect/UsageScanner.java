@@ -10,16 +10,12 @@ import java.util.Set;
  * fraction of its time.
  */
 public final class UsageScanner extends JsonWalker {
-  private static final String USAGE = "usage";
   private static final Set<String> AROUND_USAGE = Set.of("response", "message");
-  private static final int MAX_DIGITS = 15;
 
-  private long input = UNKNOWN;
-  private long cached;
-  private long output = UNKNOWN;
+  private final UsageCounts counts = new UsageCounts();
 
   private UsageScanner(Buffer body) {
-    super(body);
+    super(body, false);
   }
 
   /** Returns the usage in a whole JSON response. Broken JSON reports none. */
@@ -28,46 +24,34 @@ public final class UsageScanner extends JsonWalker {
     try {
       scanner.skipSpace();
       scanner.expect('{');
-      scanner.readMembers(name -> scanner.readMember(name, AROUND_USAGE.contains(name)));
+      scanner.readMembers(name -> scanner.readMember(name, ""));
       scanner.requireEnd();
     } catch (DialectProblem broken) {
       return TokenUsage.NONE;
     }
-    return new TokenUsage(
-        scanner.input < 0 ? UNKNOWN : scanner.input + scanner.cached, scanner.output);
+    return scanner.counts.usage(TokenUsage.NONE);
   }
 
-  private void readMember(String name, boolean around) {
-    if (name.equals(USAGE) && take('{')) {
-      readMembers(this::readCount);
-    } else if (around && take('{')) {
-      readMembers(inner -> readMember(inner, false));
+  /**
+   * @param in name of the object with the member; empty for the document
+   */
+  private void readMember(String name, String in) {
+    if (name.equals("usage") && take('{')) {
+      readMembers(member -> readCount(member, in.equals("message")));
+    } else if (in.isEmpty() && AROUND_USAGE.contains(name) && take('{')) {
+      readMembers(inner -> readMember(inner, name));
     } else {
       skipValue();
     }
   }
 
-  private void readCount(String name) {
+  private void readCount(String name, boolean first) {
     int start = at;
     skipValue();
-    long count = count(start);
-    if (count >= 0) {
-      switch (name) {
-        case "prompt_tokens", "input_tokens" -> input = count;
-        case "cache_creation_input_tokens", "cache_read_input_tokens" -> cached += count;
-        case "completion_tokens", "output_tokens" -> output = count;
-        default -> {}
-      }
+    long count = UNKNOWN;
+    for (int i = start; i < at && count >= UNKNOWN; i++) {
+      count = UsageCounts.append(count, peek(i));
     }
-  }
-
-  /** Returns the number that ends at the position; negative for another value. */
-  private long count(int start) {
-    long count = at - start > MAX_DIGITS ? UNKNOWN : 0;
-    for (int i = start; i < at && count >= 0; i++) {
-      byte digit = peek(i);
-      count = digit < '0' || digit > '9' ? UNKNOWN : 10 * count + (digit - '0');
-    }
-    return count;
+    counts.add(name, count, first);
   }
 }

@@ -11,6 +11,7 @@ import dev.berth.metrics.RouteTemplates;
 import dev.berth.metrics.ShadowMeters;
 import dev.berth.routing.traffic.ShadowRule;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -25,6 +26,7 @@ final class BoundRoutes {
   private final @Nullable AccessLog log;
   private final HttpMeters meters;
   private final int maxTemplates;
+  private final Map<RouteMeters, RouteTemplates> templates = new HashMap<>(); // by route or side
   private RouteTable<IngressRoute> boundFrom = RouteTable.empty();
   private RouteTable<ResolvedRoute> bound = RouteTable.empty();
 
@@ -56,8 +58,10 @@ final class BoundRoutes {
               ResolvedRoute known = before.get(prefix);
               return known != null && known.to() == route ? known : bind(prefix, route);
             });
-    gone.removeAll(counts());
+    Set<Object> counts = counts();
+    gone.removeAll(counts);
     meters.forget(gone);
+    templates.keySet().retainAll(counts);
     meters.keepModels(
         current.routes().values().stream()
             .flatMap(route -> Stream.ofNullable(route.dialect()))
@@ -99,7 +103,12 @@ final class BoundRoutes {
         prefix,
         route,
         counts,
-        new RouteTemplates(meters, counts, maxTemplates),
+        templates.compute(
+            counts,
+            (same, known) ->
+                known == null || known.isFull()
+                    ? new RouteTemplates(meters, counts, maxTemplates)
+                    : known),
         access,
         new ResponseSizeEstimator(),
         List.copyOf(sides),

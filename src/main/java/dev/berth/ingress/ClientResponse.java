@@ -38,15 +38,14 @@ final class ClientResponse implements Completable<Void> {
   /** Nanoseconds that a client which still sends has to read its response. */
   private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-  /**
-   * Maximum size in bytes of a response that the event loop compresses at once; in 2 ms at most.
-   */
+  /** Maximum size in bytes of a response that the event loop compresses, in 2 ms at most. */
   private static final int MAX_LOOP_BYTES = 64 << 10;
 
   private final HttpExchange exchange;
   @Nullable StreamRelay relay;
   private @Nullable RouteMeters templated; // null for those of the whole route
   @Nullable BodyCompressor coder; // of a stream
+  volatile @Nullable Buffer uncompressed; // while another thread compresses it
   List<String> accepted = List.of(); // codings, as received
   private @Nullable WriteStall stall; // while bytes wait for the client
   private boolean continued; // 100-continue was sent
@@ -108,14 +107,13 @@ final class ClientResponse implements Completable<Void> {
       announceUnread(out);
       Buffer body = whole.bytes();
       BodyCompressor by = compressor(status, body.length());
-      if (by == null) {
-        exchange.finish(status, end(out, status, body));
-      } else if (body.length() <= MAX_LOOP_BYTES) {
-        exchange.finish(status, end(out, status, by.whole(body)));
+      if (by == null || body.length() <= MAX_LOOP_BYTES) {
+        exchange.finish(status, end(out, status, by == null ? body : by.whole(body)));
       } else {
+        uncompressed = body; // within the budget of large responses
         exchange
             .loop
-            .scan(exchange.route.to().application(), () -> by.whole(body))
+            .scan(exchange.route.to().application(), () -> compressed(by))
             .onSuccess(compressed -> sendCompressed(status, compressed))
             .onFailure(
                 why -> exchange.onFailure(new BerthException.HandlerFailed("not compressed", why)));
@@ -144,6 +142,12 @@ final class ClientResponse implements Completable<Void> {
     } else {
       throw new IllegalStateException("body: not yet sent (expected: whole or received)");
     }
+  }
+
+  /** Compresses a large response on another thread, unless it has ended meanwhile. */
+  private Buffer compressed(BodyCompressor by) {
+    Buffer body = uncompressed;
+    return body == null ? BodyReader.EMPTY : by.whole(body);
   }
 
   private void sendCompressed(int status, Buffer body) {
@@ -468,8 +472,11 @@ final class ClientResponse implements Completable<Void> {
     }
   }
 
-  /** Stops the relay. */
+  /** Stops the relay and the compression. */
   void stop() {
+    if (uncompressed != null) {
+      uncompressed = null; // its task may wait for a thread much longer
+    }
     if (relay != null) {
       relay.stop();
     }

@@ -385,10 +385,11 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     long idleNanos = loop.streamIdleNanos;
     if (isOver()) {
       answer.sweepLeaving(now, idleNanos);
-    } else if (is(ExchangeState.READING)
+    } else if ((is(ExchangeState.READING) || answer.uncompressed != null)
         && timeoutNanos >= 0
         && now - startedNanos >= timeoutNanos) { // without a call, no other timer runs
-      String waited = reading == null ? "its route had no deployment" : "its body was incomplete";
+      String early = reading == null ? "its route had no deployment" : "its body was incomplete";
+      String waited = is(ExchangeState.READING) ? early : "its response was not compressed";
       onFailure(new BerthException.Timeout(waited + " in time"));
     } else if (reading != null
         && reading.awaitsClient()

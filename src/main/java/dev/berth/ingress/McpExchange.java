@@ -250,6 +250,11 @@ final class McpExchange extends HttpExchange {
     return call().kind() == CallKind.REQUEST ? call().tool() : "";
   }
 
+  @Override
+  public boolean isWanted() {
+    return !is(ExchangeState.DETACHED); // its client left after it was sent
+  }
+
   private McpCall call() {
     return Objects.requireNonNull(kind);
   }

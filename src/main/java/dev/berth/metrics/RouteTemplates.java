@@ -40,7 +40,7 @@ public final class RouteTemplates {
       if (!isTemplate(template)) {
         return null;
       }
-      if (known.size() >= max) {
+      if (isFull()) {
         meters.recordTemplateOverflow();
         return null;
       }
@@ -50,6 +50,11 @@ public final class RouteTemplates {
     lastTemplate = template;
     last = found;
     return found;
+  }
+
+  /** Returns whether no further template counts; a change of the route then begins again. */
+  public boolean isFull() {
+    return known.size() >= max;
   }
 
   private static boolean isTemplate(String template) {

@@ -136,7 +136,8 @@ abstract class InvocationContext implements RequestContext {
   public String routePrefix() {
     ReplicaLimits limits = replica().limits();
     String root = limits.rootPath();
-    return !root.isEmpty() && path.startsWith(root)
+    boolean hasRoot = !root.isEmpty() && (path.equals(root) || path.startsWith(root + '/'));
+    return hasRoot
         ? limits.routePrefix().equals("/") ? root : root + limits.routePrefix()
         : limits.routePrefix();
   }

@@ -76,6 +76,11 @@ public interface CallObserver {
     return false;
   }
 
+  /** Returns whether the call continues after a replica refused it; otherwise it is cancelled. */
+  default boolean isWanted() {
+    return true;
+  }
+
   // --- results ---
 
   /**

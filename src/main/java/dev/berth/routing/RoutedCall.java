@@ -167,13 +167,19 @@ public final class RoutedCall extends SlotRequest {
   }
 
   @Override
+  boolean isWanted() {
+    return owner.isWanted();
+  }
+
+  @Override
   boolean use(Grant granted, boolean waited) {
     SlotLease lease = granted.lease();
+    RoutedReplica to = java.util.Objects.requireNonNull(granted.replica());
     if (lease != null && lease.consume() != null) {
       granted.giveUpSeat();
+      to.limits.giveBack(limit());
       return false; // this loop was blocked for longer than the hold
     }
-    RoutedReplica to = java.util.Objects.requireNonNull(granted.replica());
     if (owner.isSpare() && !router.hasFree(1)) { // others acquired slots meanwhile
       granted.giveBack(this);
       router.pumpIfWaiting();
@@ -557,7 +563,7 @@ public final class RoutedCall extends SlotRequest {
     attempts = next;
     if (!mayRepeat || isPastDeadline()) {
       end(isPastDeadline() ? timeout() : notRun(), false);
-    } else if (!leaves()) {
+    } else if (!isWanted() || !leaves()) {
       enqueueAgain();
     }
   }

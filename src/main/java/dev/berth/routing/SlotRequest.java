@@ -91,6 +91,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
 
   /** Releases the slot acquired for a message that was not sent. */
   void unsend(RoutedReplica to) {
+    to.limits.giveBack(limit());
     to.untake(cost());
     if (offer != null) {
       // else the slot idles until its lease expires
@@ -115,6 +116,11 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
 
   /** Returns whether the request waits if no slot is free; otherwise it is refused. */
   abstract boolean waits();
+
+  /** Returns whether the request continues after a refusal; otherwise it is cancelled. */
+  boolean isWanted() {
+    return true;
+  }
 
   /** Returns the failure to report, if an earlier attempt has another outcome. */
   BerthException outcome(BerthException failure) {
@@ -296,6 +302,10 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     replica = null;
     if (isPastDeadline()) { // else it could be refused and queue again until the next tick
       end(timeout(), false);
+      return;
+    }
+    if (!isWanted()) {
+      end(cancelled(), false);
       return;
     }
     rescheduleDeadline();

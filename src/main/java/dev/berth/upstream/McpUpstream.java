@@ -12,7 +12,6 @@ import dev.berth.dialect.mcp.McpErrors;
 import dev.berth.dialect.mcp.McpRevision;
 import dev.berth.dialect.mcp.SessionIds;
 import dev.berth.dialect.mcp.SessionIds.SessionId;
-import dev.berth.protocol.NotRunReason;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.UpstreamContext;
 import dev.berth.protocol.port.UpstreamNotRun;
@@ -118,7 +117,7 @@ final class McpUpstream {
     Integer limit = limits.get(call.tool());
     if (limit != null && ongoing.getOrDefault(call.tool(), 0) >= limit) {
       String words = "tool " + call.tool() + ": " + limit + " calls at each upstream";
-      return new UpstreamNotRun(words, NotRunReason.MAY_WAIT);
+      return UpstreamNotRun.beyondLimit(words);
     }
     if (call.kind() == CallKind.LISTEN && session != null) {
       listening.add(session.id());

@@ -14,6 +14,15 @@ final class BeanValidation {
   private static final String PACKAGE = "jakarta.validation.";
   private static final Class<?>[] NO_GROUPS = {};
 
+  /** Providers by the class of each application that starts them, since a start is slow. */
+  private static final ClassValue<@Nullable BeanValidation> STARTED =
+      new ClassValue<>() {
+        @Override
+        protected @Nullable BeanValidation computeValue(Class<?> validation) {
+          return start(validation);
+        }
+      };
+
   private final Object validator;
   private final Method validate;
   private final Method pathOf;
@@ -31,17 +40,22 @@ final class BeanValidation {
   }
 
   /**
-   * Returns the provider that a class loader sees; null without one.
+   * Returns the provider that a class loader sees, started once; null without one.
    *
    * @throws IllegalStateException when a provider does not start
    */
   static @Nullable BeanValidation find(@Nullable ClassLoader loader) {
     try {
-      Class<?> validation = Class.forName(PACKAGE + "Validation", true, loader);
-      Object factory = validation.getMethod("buildDefaultValidatorFactory").invoke(null);
-      return new BeanValidation(factory, loader);
+      return STARTED.get(Class.forName(PACKAGE + "Validation", true, loader));
     } catch (ClassNotFoundException absent) {
       return null;
+    }
+  }
+
+  private static @Nullable BeanValidation start(Class<?> validation) {
+    try {
+      Object factory = validation.getMethod("buildDefaultValidatorFactory").invoke(null);
+      return new BeanValidation(factory, validation.getClassLoader());
     } catch (ReflectiveOperationException failed) {
       Throwable cause = failed instanceof InvocationTargetException ? failed.getCause() : failed;
       if (cause.getClass().getSimpleName().equals("NoProviderFoundException")) {
@@ -51,8 +65,11 @@ final class BeanValidation {
     }
   }
 
-  /** Passes the path and the message of each violation of a value. */
-  void validate(Object value, BiConsumer<String, String> violations) {
+  /** Passes the path and the message of each violation of a value; null has none. */
+  void validate(@Nullable Object value, BiConsumer<String, String> violations) {
+    if (value == null) {
+      return;
+    }
     try {
       for (Object each : (Set<?>) validate.invoke(validator, value, NO_GROUPS)) {
         violations.accept(pathOf.invoke(each).toString(), (String) messageOf.invoke(each));

@@ -1,9 +1,13 @@
 package dev.berth.web;
 
 import java.util.Locale;
+import java.util.regex.Pattern;
 
 /** The media ranges of an Accept header. */
 final class MediaRanges {
+  private static final Pattern EXCLUDED =
+      Pattern.compile(".*;\\s*q\\s*=\\s*0(\\.0*)?\\s*(;.*)?", Pattern.CASE_INSENSITIVE);
+
   private MediaRanges() {}
 
   /** Returns the type of a header value without its parameters, lower case. */
@@ -23,7 +27,7 @@ final class MediaRanges {
       int rank = each.equals(type) ? 2 : each.equals(main + "*") ? 1 : each.equals("*/*") ? 0 : -1;
       if (rank > best) {
         best = rank;
-        accepted = !range.matches("(?i).*;\\s*q\\s*=\\s*0(\\.0*)?\\s*(;.*)?");
+        accepted = !EXCLUDED.matcher(range).matches();
       }
     }
     return accepted;

@@ -1,12 +1,9 @@
 package dev.berth.web;
 
-import dev.berth.api.Headers;
+import dev.berth.api.Request;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.RecordComponent;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -82,7 +79,6 @@ final class ParameterBinder {
 
   final List<BoundParameter> parameters = new ArrayList<>();
   private final RecordModel members;
-  private final boolean query;
 
   /**
    * Analyzes a record class.
@@ -94,7 +90,6 @@ final class ParameterBinder {
     for (RecordComponent each : type.getRecordComponents()) {
       parameters.add(BoundParameter.of(each, pathNames, models.of(each)));
     }
-    query = parameters.stream().anyMatch(each -> each.in.equals("query"));
   }
 
   /** Adds a problem of a component. */
@@ -109,12 +104,8 @@ final class ParameterBinder {
 
   /** Returns the record; null when there are problems. */
   @Nullable Object bind(
-      Map<String, String> path,
-      @Nullable String queryText,
-      Headers headers,
-      boolean limits,
-      ProblemList problems) {
-    Map<String, List<String>> queries = query && queryText != null ? valuesOf(queryText) : Map.of();
+      Map<String, String> path, Request request, boolean limits, ProblemList problems) {
+    Map<String, List<String>> queries = request.queryParameters();
     Object[] values = new Object[parameters.size()];
     for (int i = 0; i < values.length; i++) {
       BoundParameter each = parameters.get(i);
@@ -122,12 +113,12 @@ final class ParameterBinder {
           switch (each.in) {
             case "path" -> List.of(path.get(each.name));
             case "query" -> queries.getOrDefault(each.name, List.of());
-            default -> headers.all(each.name);
+            default -> request.headers().all(each.name);
           };
       Object value = each.parse(texts, problems);
       values[i] = each.component.getType() == Optional.class ? Optional.ofNullable(value) : value;
-      if (value != null) {
-        new ValueCheck(each.in, limits, null, problems).check(each.name, each.model, value);
+      if (value != null && limits) {
+        new ValueCheck(each.in, true, null, problems).check(each.name, each.model, value);
       }
     }
     try {
@@ -138,25 +129,6 @@ final class ParameterBinder {
       }
       problems.add("query", "", String.valueOf(refused.getCause().getMessage()));
       return null;
-    }
-  }
-
-  private static Map<String, List<String>> valuesOf(String query) {
-    Map<String, List<String>> values = new HashMap<>();
-    for (String part : query.split("&")) {
-      int equals = part.indexOf('=');
-      String name = decode(equals < 0 ? part : part.substring(0, equals));
-      String value = equals < 0 ? "" : decode(part.substring(equals + 1));
-      values.computeIfAbsent(name, absent -> new ArrayList<>(1)).add(value);
-    }
-    return values;
-  }
-
-  private static String decode(String text) {
-    try {
-      return URLDecoder.decode(text, StandardCharsets.UTF_8);
-    } catch (IllegalArgumentException malformed) {
-      return text; // as Request.queryParameter does
     }
   }
 }

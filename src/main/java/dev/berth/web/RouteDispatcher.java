@@ -18,8 +18,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Service of requests by typed routes: match, negotiate, bind, validate, call, respond. */
 final class RouteDispatcher {
-  private static final String ALLOW = "allow";
-
   private final RouteTree tree = new RouteTree();
   private final TypeModels models;
   private final @Nullable BeanValidation validation;
@@ -49,8 +47,8 @@ final class RouteDispatcher {
     try {
       Object result = prepared.route().function.handle(prepared.typed(), context);
       return result instanceof Future<?> future
-          ? future.map(value -> respond(prepared, value))
-          : Future.succeededFuture(respond(prepared, result));
+          ? future.map(value -> respond(prepared.route(), value))
+          : Future.succeededFuture(respond(prepared.route(), result));
     } catch (Exception failure) {
       return Future.failedFuture(failure);
     }
@@ -60,8 +58,13 @@ final class RouteDispatcher {
   Response serveBlocking(Request request, RequestContext context) throws Exception {
     PreparedCall prepared = prepare(request, context);
     return prepared.response() == null
-        ? respond(prepared, prepared.route().function.handle(prepared.typed(), context))
+        ? respond(prepared.route(), prepared.route().function.handle(prepared.typed(), context))
         : prepared.response();
+  }
+
+  /** Returns whether a template matches the path of a request. */
+  boolean matches(Request request, RequestContext context) {
+    return tree.find(below(context.routePrefix(), request.path())) != null;
   }
 
   /** A request that has a response already, or its route and values. */
@@ -97,13 +100,16 @@ final class RouteDispatcher {
     }
     ProblemList problems = new ProblemList();
     boolean limits = validation == null;
-    Object parameters =
-        route.parameters.bind(path, request.query(), request.headers(), limits, problems);
+    Object parameters = route.parameters.bind(path, request, limits, problems);
     Object body =
         route.body == null
             ? new TypedRequest.NoValue()
             : route.body.read(request.bytes(), limits, problems);
-    validate(route, parameters, body, problems);
+    if (validation != null) {
+      validation.validate(
+          parameters, (part, message) -> route.parameters.addProblem(part, message, problems));
+      validation.validate(body, (field, message) -> problems.add("body", field, message));
+    }
     return problems.isEmpty()
         ? new PreparedCall(null, route, new TypedRequest<>(parameters, body, request, path))
         : PreparedCall.of(problems.toResponse(), route.template);
@@ -115,33 +121,18 @@ final class RouteDispatcher {
     return whole.startsWith(folder) ? whole.substring(folder.length() - 1) : path;
   }
 
-  private void validate(
-      TypedRoute route, @Nullable Object parameters, @Nullable Object body, ProblemList problems) {
-    if (validation == null) {
-      return;
-    }
-    if (parameters != null) {
-      validation.validate(
-          parameters,
-          (component, message) -> route.parameters.addProblem(component, message, problems));
-    }
-    if (body != null) {
-      validation.validate(body, (field, message) -> problems.add("body", field, message));
-    }
-  }
-
   private static Response otherMethod(String method, Map<String, TypedRoute> routes) {
     TreeSet<String> allowed = new TreeSet<>(routes.keySet());
     allowed.add("OPTIONS");
     if (routes.containsKey("GET")) {
       allowed.add("HEAD");
     }
-    Headers allow = Headers.of(ALLOW, String.join(", ", allowed));
-    if (method.equals("OPTIONS")) {
-      return Response.of(204, allow, new Response.Body.Whole(Buffer.buffer()));
-    }
     String message = method + " (expected: one of " + allowed + ")";
-    return refusal(405, "method_not_allowed", message).withHeader(ALLOW, allow.get(ALLOW));
+    Response response =
+        method.equals("OPTIONS")
+            ? Response.of(204, Headers.empty(), new Response.Body.Whole(Buffer.buffer()))
+            : refusal(405, "method_not_allowed", message);
+    return response.withHeader("allow", String.join(", ", allowed));
   }
 
   private static @Nullable Response negotiate(TypedRoute route, Headers headers) {
@@ -171,32 +162,24 @@ final class RouteDispatcher {
         status, new JsonObject().put("code", code).put("message", message).encode());
   }
 
-  private Response respond(PreparedCall prepared, @Nullable Object result) {
-    TypedRoute route = prepared.route();
-    Response response;
+  /** Returns the response of a result. HEAD has that of GET: the ingress omits its body. */
+  private Response respond(TypedRoute route, @Nullable Object result) {
     if (result instanceof Response own) {
-      response = own.withHeaders(merge(own.headers(), route.bare));
-    } else if (result instanceof TypedResponse typed) {
-      response = whole(route, typed.status(), typed.value());
-      response = response.withHeaders(merge(response.headers(), typed.headers()));
-    } else if (result == null ? route.result.raw() == Void.class : route.accepts(result)) {
-      response = whole(route, route.status, result);
-    } else {
-      throw new IllegalStateException(
-          "%s: %s (expected: %s, a TypedResponse or a Response)"
-              .formatted(
-                  route,
-                  result == null ? "null" : result.getClass().getName(),
-                  route.result.raw().getSimpleName()));
+      return own.withHeaders(merge(own.headers(), route.bare));
     }
-    if (!prepared.typed().http().method().equals("HEAD")
-        || response.body() instanceof Response.Body.Whole) {
-      return response;
+    if (result instanceof TypedResponse typed) {
+      Response response = whole(route, typed.status(), typed.value());
+      return response.withHeaders(merge(response.headers(), typed.headers()));
     }
-    if (response.body() instanceof Response.Body.Received received) {
-      received.cancel().run();
+    if (result == null ? route.result.raw() == Void.class : route.accepts(result)) {
+      return whole(route, route.status, result);
     }
-    return response.withBody(new Response.Body.Whole(Buffer.buffer()));
+    throw new IllegalStateException(
+        "%s: %s (expected: %s, a TypedResponse or a Response)"
+            .formatted(
+                route,
+                result == null ? "null" : result.getClass().getName(),
+                route.result.raw().getSimpleName()));
   }
 
   /** Returns headers whose names the second ones replace. */
@@ -213,13 +196,14 @@ final class RouteDispatcher {
   }
 
   private Response whole(TypedRoute route, int status, @Nullable Object value) {
-    boolean text = value instanceof String && !TypedRoute.JSON.equals(route.mediaType);
+    if (value == null) {
+      return Response.of(status, route.bare, new Response.Body.Whole(Buffer.buffer()));
+    }
+    boolean plain = route.accepts(value);
+    boolean text = plain && value instanceof String && !TypedRoute.JSON.equals(route.mediaType);
     Buffer bytes =
-        value == null
-            ? Buffer.buffer()
-            : text ? Buffer.buffer((String) value) : models.json(value.getClass()).write(value);
-    boolean plain = text || value != null && route.accepts(value);
-    Headers headers = value == null ? route.bare : plain ? route.headers : route.jsonHeaders;
+        text ? Buffer.buffer((String) value) : models.json(value.getClass()).write(value);
+    Headers headers = plain ? route.headers : route.jsonHeaders;
     return Response.of(status, headers, new Response.Body.Whole(bytes));
   }
 }

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** A handler that passes its requests to a Router. */
@@ -21,7 +22,8 @@ final class RouterHandler implements AsyncHandler {
   final ContextInternal own; // of the replica; for requests that come without a context
   private final RouterImpl router;
   private volatile @Nullable RouterRoutes routes; // null after a change of the Router
-  private @Nullable Path uploads; // guarded by this
+  private volatile @Nullable Path uploads; // written under the lock of this
+  private boolean stopped; // guarded by this
 
   private RouterHandler(ContextInternal own, RouterImpl router) {
     this.own = own;
@@ -35,11 +37,15 @@ final class RouterHandler implements AsyncHandler {
           "replica: " + replica.getClass().getName() + " (expected: the context of an instance)");
     }
     ContextInternal own = (ContextInternal) vertx.vertxContext();
-    RouterImpl router = (RouterImpl) Router.router(own.owner());
+    ApplicationVertx view = new ApplicationVertx(own.owner(), replica.deployment().application());
+    RouterImpl router = (RouterImpl) Router.router(view);
     RouterHandler handler = new RouterHandler(own, router);
     ContextInternal before = own.beginDispatch(); // of timers and consumers that it creates
     try {
-      builder.build(router, new WebReplica(replica, own.owner(), handler::uploads));
+      builder.build(router, new WebReplica(replica, view, handler::uploads));
+    } catch (Throwable failure) {
+      handler.stop();
+      throw failure;
     } finally {
       own.endDispatch(before);
     }
@@ -72,25 +78,31 @@ final class RouterHandler implements AsyncHandler {
 
   synchronized String uploads() {
     try {
-      if (uploads == null) {
+      if (uploads == null && !stopped) {
         uploads = Files.createTempDirectory("berth-uploads-");
       }
-      return uploads.toString();
+      return Objects.requireNonNull(uploads, "replica: stopped (expected: running)").toString();
     } catch (IOException failed) {
       throw new UncheckedIOException(failed);
     }
   }
 
   /** Returns whether a file is in the directory of uploads. */
-  synchronized boolean isUpload(String file) {
-    return uploads != null && Path.of(file).toAbsolutePath().startsWith(uploads);
+  boolean isUpload(String file) {
+    Path folder = uploads;
+    return folder != null && Path.of(file).toAbsolutePath().startsWith(folder);
   }
 
+  /** Deletes the directory of uploads. May block, and does not delay the loops meanwhile. */
   @Override
-  public synchronized void stop() {
-    if (uploads != null) {
-      own.owner().fileSystem().deleteRecursiveBlocking(uploads.toString());
-      uploads = null;
+  public void stop() {
+    Path folder;
+    synchronized (this) {
+      stopped = true;
+      folder = uploads;
+    }
+    if (folder != null) {
+      own.owner().fileSystem().deleteRecursiveBlocking(folder.toString());
     }
   }
 }

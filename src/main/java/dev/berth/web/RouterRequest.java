@@ -15,6 +15,7 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.internal.ContextInternal;
 import io.vertx.core.streams.ReadStream;
 import io.vertx.ext.web.Route;
+import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.impl.RoutingContextImpl;
 import java.util.LinkedHashSet;
 import java.util.Set;
@@ -46,7 +47,7 @@ final class RouterRequest extends RouterRequestHead {
   private long bytesRead;
   private boolean expectsForm;
   private @Nullable RequestForm form;
-  private MultiMap attributes = HttpHeaders.headers();
+  private @Nullable MultiMap attributes; // created for a form
   private @Nullable Handler<HttpServerFileUpload> uploadHandler;
   private @Nullable Handler<Buffer> handler;
   private @Nullable Handler<Void> endHandler;
@@ -109,6 +110,20 @@ final class RouterRequest extends RouterRequestHead {
     return berth;
   }
 
+  /** Serves the request by typed routes; one of another path by the next route of the Router. */
+  void serve(RouteDispatcher routes, RoutingContext by) {
+    if (!routes.matches(message, berth)) {
+      by.next();
+      return;
+    }
+    Buffer read = by.body().buffer(); // null for an empty body, too
+    (read == null && !by.body().available() ? body() : Future.succeededFuture(read))
+        .map(bytes -> bytes == null ? Buffer.buffer() : bytes)
+        .compose(bytes -> routes.serve(message.withBody(bytes), berth))
+        .compose(response::respond)
+        .onFailure(by::fail);
+  }
+
   /** Returns the template of the route that serves the request; null for none. */
   @Nullable String template() {
     return owner.routes().template(matchedRoute, matchedName);
@@ -169,7 +184,7 @@ final class RouterRequest extends RouterRequestHead {
 
   private void onEnd() {
     RequestForm parts = form;
-    if (parts != null && !parts.end(attributes)) {
+    if (parts != null && !parts.end(formAttributes())) {
       return;
     }
     Handler<Void> reader;
@@ -280,11 +295,11 @@ final class RouterRequest extends RouterRequestHead {
     }
   }
 
-  @Override
-  public HttpServerRequest handler(@Nullable Handler<Buffer> newHandler) {
+  /** Sets a handler whose presence starts the body. */
+  private HttpServerRequest setReader(@Nullable Object newHandler, Runnable setter) {
     synchronized (response) {
       requireUnread(newHandler);
-      handler = newHandler;
+      setter.run();
       if (newHandler != null) {
         want();
       }
@@ -293,15 +308,13 @@ final class RouterRequest extends RouterRequestHead {
   }
 
   @Override
+  public HttpServerRequest handler(@Nullable Handler<Buffer> newHandler) {
+    return setReader(newHandler, () -> handler = newHandler);
+  }
+
+  @Override
   public HttpServerRequest endHandler(@Nullable Handler<Void> newHandler) {
-    synchronized (response) {
-      requireUnread(newHandler);
-      endHandler = newHandler;
-      if (newHandler != null) {
-        want();
-      }
-    }
-    return this;
+    return setReader(newHandler, () -> endHandler = newHandler);
   }
 
   @Override
@@ -314,14 +327,7 @@ final class RouterRequest extends RouterRequestHead {
 
   @Override
   public HttpServerRequest uploadHandler(@Nullable Handler<HttpServerFileUpload> newHandler) {
-    synchronized (response) {
-      requireUnread(newHandler);
-      uploadHandler = newHandler;
-      if (newHandler != null) {
-        want();
-      }
-    }
-    return this;
+    return setReader(newHandler, () -> uploadHandler = newHandler);
   }
 
   private void requireUnread(@Nullable Object newHandler) {
@@ -426,11 +432,15 @@ final class RouterRequest extends RouterRequestHead {
 
   @Override
   public MultiMap formAttributes() {
-    return attributes;
+    synchronized (response) {
+      MultiMap known = attributes == null ? HttpHeaders.headers() : attributes;
+      attributes = known;
+      return known;
+    }
   }
 
   @Override
   public @Nullable String getFormAttribute(String name) {
-    return attributes.get(name);
+    return formAttributes().get(name);
   }
 }

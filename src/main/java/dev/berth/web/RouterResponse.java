@@ -5,6 +5,7 @@ import dev.berth.api.Headers;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
 import dev.berth.protocol.port.SizedProducer;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Promise;
@@ -28,8 +29,8 @@ import org.jspecify.annotations.Nullable;
  * chunks, which a slow client delays. The request's slot is free once the body has ended.
  *
  * <p><b>Cancel.</b> The response closes when the request is cancelled. Its slot is free when the
- * Router next writes, ends or fails it or learns that it is closed, or at once if the head was sent
- * and a close handler ran.
+ * Router next writes, ends or fails it or reads {@link #closed}, or at once if the head was sent
+ * and a close handler ran. A blocking handler that writes or reads keeps the slot until it returns.
  *
  * <p><b>Concurrency.</b> The object is the lock of its request and itself, since a blocking handler
  * of the Router may write on another thread.
@@ -47,6 +48,7 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
   private final Promise<Void> body = Promise.promise();
   private boolean ended;
   private boolean closed; // cancelled
+  private boolean settling; // when the blocking handlers have returned
   private boolean over;
   private long bytesWritten;
   private long queued; // bytes that the receiver has not accepted
@@ -200,7 +202,8 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
     requireOpen();
     ended = true;
     Future<Void> sent = Future.succeededFuture();
-    if (isRefused()) {
+    if (closed) {
+      settle();
       sent = Future.failedFuture(CLOSED);
     } else if (headWritten) {
       sent = sendPiece(piece);
@@ -211,6 +214,11 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
       bytesWritten += piece.length();
       sent = sendWhole(piece);
     }
+    notifyEnd();
+    return sent;
+  }
+
+  private void notifyEnd() {
     try {
       if (bodyEndHandler != null) {
         bodyEndHandler.handle(null);
@@ -224,7 +232,25 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
         over(closed);
       }
     }
-    return sent;
+  }
+
+  /** Ends with a response of typed routes, whose headers replace those of the same name. */
+  synchronized Future<Void> respond(Response typed) {
+    if (ended || isRefused()) {
+      if (typed.body() instanceof Response.Body.Received received) {
+        received.cancel().run();
+      }
+      return Future.succeededFuture();
+    }
+    replaceHead(typed);
+    if (typed.body() instanceof Response.Body.Whole whole) {
+      return end(whole.bytes());
+    }
+    Headers fields = takeHead();
+    ended = true;
+    head.tryComplete(Response.of(status.code(), fields, typed.body()));
+    notifyEnd();
+    return Future.succeededFuture();
   }
 
   private Future<Void> sendWhole(Buffer piece) {
@@ -356,15 +382,23 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
 
   // --- ending ---
 
-  /** Returns whether the request is cancelled; then the Router's attempt to respond settles it. */
+  /**
+   * Returns whether the request is cancelled; then the Router's attempt to respond settles it. On a
+   * thread other than a loop a handler may still work, so the ordered work before it ends first.
+   */
   private boolean isRefused() {
-    if (closed) {
-      settle();
+    if (closed && !over && !settling) {
+      if (Context.isOnEventLoopThread()) {
+        settle();
+      } else {
+        settling = true;
+        request.context().executeBlocking(() -> closed).onComplete((none, failed) -> settle());
+      }
     }
     return closed;
   }
 
-  private void settle() {
+  private synchronized void settle() {
     head.tryFail(new BerthException.Cancelled("request: cancelled (expected: still wanted)"));
     body.tryFail(CLOSED);
     over(true);
@@ -416,10 +450,7 @@ final class RouterResponse extends RouterResponseHead implements SizedProducer {
     return ended;
   }
 
-  /**
-   * Returns whether the request is cancelled. vertx-web then gives its response up, which frees the
-   * slot.
-   */
+  /** Returns whether the request is cancelled; vertx-web then ends its work, so this settles it. */
   @Override
   public synchronized boolean closed() {
     return isRefused();

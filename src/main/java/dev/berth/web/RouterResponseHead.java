@@ -1,6 +1,7 @@
 package dev.berth.web;
 
 import dev.berth.api.Headers;
+import dev.berth.api.Response;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
@@ -24,9 +25,6 @@ import org.jspecify.annotations.Nullable;
  * methods that the ingress does not offer are here too. The object is its lock.
  */
 abstract class RouterResponseHead implements HttpServerResponse {
-  /** Response header with the route template, for the ingress. */
-  private static final String ROUTE = "x-berth-route";
-
   private final RouterRequest request;
   final MultiMap headers = HttpHeaders.headers();
   HttpResponseStatus status = HttpResponseStatus.OK;
@@ -47,12 +45,16 @@ abstract class RouterResponseHead implements HttpServerResponse {
     return status.code();
   }
 
+  /** Takes the status and the headers of a response, which replace those of the same name. */
+  final void replaceHead(Response typed) {
+    setStatusCode(typed.status());
+    typed.headers().forEach((name, value) -> headers.remove(name));
+    typed.headers().forEach(headers::add);
+  }
+
   @Override
   public synchronized HttpServerResponse setStatusCode(int code) {
     requireHead();
-    if (code < 200 || code > 599) {
-      throw new IllegalArgumentException("status: " + code + " (expected: 200 to 599)");
-    }
     status =
         statusMessage == null
             ? HttpResponseStatus.valueOf(code)
@@ -186,8 +188,8 @@ abstract class RouterResponseHead implements HttpServerResponse {
       pairs.add(header.getValue());
     }
     String template = request.template();
-    if (template != null && !headers.contains(ROUTE)) {
-      pairs.add(ROUTE);
+    if (template != null && !headers.contains(TypedRoute.ROUTE_HEADER)) {
+      pairs.add(TypedRoute.ROUTE_HEADER);
       pairs.add(template);
     }
     return Headers.of(pairs.toArray(String[]::new));

@@ -2,6 +2,7 @@ package dev.berth.web;
 
 import dev.berth.api.Json;
 import io.vertx.core.buffer.Buffer;
+import java.lang.invoke.MethodType;
 import java.math.BigDecimal;
 import java.net.URI;
 import java.time.Duration;
@@ -29,49 +30,36 @@ record TextType(Map<String, Object> schema, String expected, Function<String, Ob
   private static final Map<Class<?>, TextType> KNOWN = new HashMap<>();
 
   static {
-    add("string", "", "a text", text -> text, String.class);
-    add("boolean", "", "true or false", TextType::parseBoolean, boolean.class, Boolean.class);
-    add("integer", "int32", "a whole number", Integer::valueOf, int.class, Integer.class);
-    add("integer", "int64", "a whole number", Long::valueOf, long.class, Long.class);
-    add(
-        "number",
-        "double",
-        "a number",
-        text -> new BigDecimal(text).doubleValue(),
-        double.class,
-        Double.class);
-    add("number", "", "a number", BigDecimal::new, BigDecimal.class);
-    add("string", "uuid", "a UUID", TextType::parseUuid, UUID.class);
-    add("string", "date", "a date such as 2026-01-31", LocalDate::parse, LocalDate.class);
-    add("string", "", "a time such as 12:30", LocalTime::parse, LocalTime.class);
-    add("string", "", "a time such as 2026-01-31T12:30", LocalDateTime::parse, LocalDateTime.class);
-    add(
-        "string",
-        "date-time",
-        "a time with its offset",
-        OffsetDateTime::parse,
-        OffsetDateTime.class);
-    add(
-        "string",
-        "date-time",
-        "a time such as 2026-01-31T12:30:00Z",
-        Instant::parse,
-        Instant.class);
-    add("string", "duration", "a duration such as PT1M30S", Duration::parse, Duration.class);
-    add("string", "uri", "a URI", URI::create, URI.class);
+    add("string", "a text", text -> text, String.class);
+    add("boolean", "true or false", TextType::parseBoolean, boolean.class);
+    add("integer int32", "a whole number", Integer::valueOf, int.class);
+    add("integer int64", "a whole number", Long::valueOf, long.class);
+    add("number double", "a number", text -> new BigDecimal(text).doubleValue(), double.class);
+    add("number", "a number", BigDecimal::new, BigDecimal.class);
+    add("string uuid", "a UUID", TextType::parseUuid, UUID.class);
+    add("string date", "a date such as 2026-01-31", LocalDate::parse, LocalDate.class);
+    add("string", "a time such as 12:30", LocalTime::parse, LocalTime.class);
+    add("string", "a time such as 2026-01-31T12:30", LocalDateTime::parse, LocalDateTime.class);
+    add("string date-time", "a time with its offset", OffsetDateTime::parse, OffsetDateTime.class);
+    add("string date-time", "a time such as 2026-01-31T12:30:00Z", Instant::parse, Instant.class);
+    add("string duration", "a duration such as PT1M30S", Duration::parse, Duration.class);
+    add("string uri", "a URI", URI::create, URI.class);
   }
 
+  /**
+   * Adds a class, and its box.
+   *
+   * @param form type and format of the schema
+   */
   private static void add(
-      String type,
-      String format,
-      String expected,
-      Function<String, Object> parse,
-      Class<?>... classes) {
-    Map<String, Object> schema =
-        format.isEmpty() ? Map.of("type", type) : Map.of("type", type, "format", format);
-    for (Class<?> each : classes) {
-      KNOWN.put(each, new TextType(schema, expected, parse));
+      String form, String expected, Function<String, Object> parse, Class<?> type) {
+    Map<String, Object> schema = new HashMap<>();
+    for (String word : form.split(" ")) {
+      schema.put(schema.isEmpty() ? "type" : "format", word);
     }
+    TextType text = new TextType(Map.copyOf(schema), expected, parse);
+    KNOWN.put(type, text);
+    KNOWN.put(MethodType.methodType(type).wrap().returnType(), text);
   }
 
   private static Object parseBoolean(String text) {

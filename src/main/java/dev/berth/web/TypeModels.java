@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 /** Analysis of the types of one set of routes; records are analyzed once. */
 final class TypeModels {
   private static final String JAKARTA = "jakarta.validation.constraints.";
+  private static final String NOT_BLANK = "\\S";
 
   private final Class<?> owner;
   private final @Nullable Json json;
@@ -131,15 +132,16 @@ final class TypeModels {
     for (Annotation each : annotations) {
       String name = each.annotationType().getName();
       switch (name.startsWith(JAKARTA) ? name.substring(JAKARTA.length()) : "") {
-        case "Min" -> limits.put("minimum", member(each, "value"));
+        case "Min" -> raise(limits, "minimum", (long) member(each, "value"));
         case "Max" -> limits.put("maximum", member(each, "value"));
         case "Positive" -> limits.put("exclusiveMinimum", 0L);
-        case "PositiveOrZero" -> limits.put("minimum", 0L);
-        case "NotBlank" -> limits.put("pattern", "\\S");
-        case "NotEmpty" -> limits.put("min" + size, 1);
-        case "Pattern" -> limits.put("pattern", "^(?:" + member(each, "regexp") + ")$");
+        case "PositiveOrZero" -> raise(limits, "minimum", 0);
+        case "NotBlank" -> limits.merge("pattern", NOT_BLANK, TypeModels::both);
+        case "NotEmpty" -> raise(limits, "min" + size, 1);
+        case "Pattern" ->
+            limits.merge("pattern", "^(?:" + member(each, "regexp") + ")$", TypeModels::both);
         case "Size" -> {
-          limits.put("min" + size, member(each, "min"));
+          raise(limits, "min" + size, (int) member(each, "min"));
           limits.put("max" + size, member(each, "max"));
         }
         default -> {}
@@ -147,6 +149,17 @@ final class TypeModels {
     }
     limits.values().removeIf(limit -> limit.equals(Integer.MAX_VALUE));
     return limits;
+  }
+
+  /** Sets a lower bound unless another annotation sets a higher one. */
+  private static void raise(Map<String, Object> limits, String keyword, long bound) {
+    limits.merge(keyword, bound, (one, other) -> Math.max((long) one, (long) other));
+  }
+
+  /** Returns the conjunction of the pattern of texts that are not blank and an anchored one. */
+  private static Object both(Object one, Object other) {
+    Object anchored = one.equals(NOT_BLANK) ? other : one;
+    return "^(?=[\\s\\S]*" + NOT_BLANK + ")" + anchored.toString().substring(1);
   }
 
   private static Object member(Annotation annotation, String name) {

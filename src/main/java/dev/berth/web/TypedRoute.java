@@ -11,7 +11,9 @@ import org.jspecify.annotations.Nullable;
 
 /** A typed route. Its methods complete its description; call them in the setup. */
 public final class TypedRoute {
+  /** Response header with the route template, for the ingress. */
   static final String ROUTE_HEADER = "x-berth-route";
+
   static final String JSON = "application/json";
 
   final String method;

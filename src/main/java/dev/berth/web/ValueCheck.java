@@ -9,6 +9,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.IntPredicate;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -125,12 +126,11 @@ final class ValueCheck {
         (keyword, limit) -> {
           boolean holds =
               switch (keyword) {
-                case "minimum" -> compare(value, limit) >= 0;
-                case "exclusiveMinimum" -> compare(value, limit) > 0;
-                case "maximum" -> compare(value, limit) <= 0;
-                case "pattern" ->
-                    Pattern.compile(limit.toString()).matcher(value.toString()).find();
-                default -> keyword.startsWith("min") ? size >= (int) limit : size <= (int) limit;
+                case "minimum" -> compares(value, limit, order -> order >= 0);
+                case "exclusiveMinimum" -> compares(value, limit, order -> order > 0);
+                case "maximum" -> compares(value, limit, order -> order <= 0);
+                case "pattern" -> patternOf(limit).matcher(value.toString()).find();
+                default -> keyword.startsWith("min") ? size >= (long) limit : size <= (int) limit;
               };
           if (!holds && !isComplete()) {
             problem("invalid (expected: " + keyword + " " + limit + ")");
@@ -138,7 +138,17 @@ final class ValueCheck {
         });
   }
 
-  private static int compare(Object value, Object limit) {
-    return new BigDecimal(value.toString()).compareTo(new BigDecimal(limit.toString()));
+  private static boolean compares(Object value, Object limit, IntPredicate order) {
+    try {
+      BigDecimal number = new BigDecimal(value.toString().strip());
+      return order.test(number.compareTo(new BigDecimal(limit.toString())));
+    } catch (NumberFormatException noNumber) { // a text, or NaN
+      return false;
+    }
+  }
+
+  /** Returns the pattern of a schema, whose $ does not match before a line break in Java. */
+  private static Pattern patternOf(Object limit) {
+    return Pattern.compile(limit.toString().replaceAll("\\$$", "\\\\z"));
   }
 }

@@ -5,6 +5,7 @@ import dev.berth.api.BlockingHandler;
 import dev.berth.api.Deployment;
 import dev.berth.api.RequestContext;
 import io.vertx.core.internal.http.HttpServerRequestInternal;
+import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.Objects;
 
@@ -58,14 +59,31 @@ public final class WebDeployment {
   }
 
   /**
+   * Adds typed routes to a Router of {@link #router}. Functions never block, and templates are
+   * relative to the application's {@code route_prefix}. Requests of other paths continue with the
+   * next route of the Router. Failures continue with its failure handlers.
+   *
+   * @param setup declares the routes
+   * @throws Exception of the setup
+   */
+  public static void mount(Router router, WebReplica replica, RouteSetup setup) throws Exception {
+    RouteDispatcher routes = RouteDispatcher.create(setup, replica);
+    router.route().handler(routing -> requestOf(routing).serve(routes, routing));
+  }
+
+  /**
    * Returns the context of a request, for calls of other deployments on behalf of it: {@code
    * WebDeployment.context(routing).handle("prices")}.
    *
    * @throws IllegalArgumentException when no {@link #router} of this class serves the request
    */
   public static RequestContext context(RoutingContext routing) {
+    return requestOf(routing).berth();
+  }
+
+  private static RouterRequest requestOf(RoutingContext routing) {
     if (((HttpServerRequestInternal) routing.request()).metric() instanceof RouterRequest request) {
-      return request.berth();
+      return request;
     }
     throw new IllegalArgumentException(
         "request: of an HTTP server (expected: of WebDeployment.router)");

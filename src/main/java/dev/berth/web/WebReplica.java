@@ -23,7 +23,8 @@ public final class WebReplica implements ReplicaContext {
 
   /**
    * Returns the Vert.x of the instance; in the test kit, one of the kit. Its timers and consumers
-   * outlive the replica unless the application closes them.
+   * outlive the replica unless the application closes them. Its {@code sharedData()}, and so the
+   * sessions of a {@code LocalSessionStore}, belong to the application alone.
    */
   public Vertx vertx() {
     return vertx;
@@ -31,8 +32,8 @@ public final class WebReplica implements ReplicaContext {
 
   /**
    * Returns a directory for uploaded files, of this replica alone, as in {@code
-   * BodyHandler.create(replica.uploads())}. Created at the first call and deleted with the replica.
-   * A file that an upload creates in it is deleted when its request ends.
+   * BodyHandler.create(replica.uploads())}. Created at the first call, which may block, and deleted
+   * with the replica. A file that an upload creates in it is deleted when its request ends.
    */
   public String uploads() {
     return uploads.get();

@@ -5,7 +5,7 @@ if (window.SwaggerUIBundle) {
   fetch('openapi.json').then(response => response.json()).then(api => {
     const add = (parent, name, text) => {
       const element = parent.appendChild(document.createElement(name));
-      element.textContent = text; // never HTML: it may be of anybody
+      element.textContent = text; // never HTML: clients of the application may control it
       return element;
     };
     const ui = document.getElementById('ui');

@@ -45,6 +45,16 @@ class ValuesTest {
     assertThat(Request.get("/a").query()).isNull();
   }
 
+  @Test
+  void queryParametersAreDecodedAndKeepTheirOrder() {
+    Request request = Request.get("/a?b=1&%63=x+y&b=&b&d=%zz");
+    assertThat(request.queryParameters())
+        .isEqualTo(Map.of("b", List.of("1", "", ""), "c", List.of("x y"), "d", List.of("%zz")));
+    assertThat(request.queryParameter("b")).isEqualTo("1");
+    assertThat(request.queryParameter("e")).isNull();
+    assertThat(Request.get("/a").queryParameters()).isEmpty();
+  }
+
   /** A value, one made of it by a wither, and the only accessor that tells them apart. */
   static Stream<List<Object>> changes() {
     CallOptions options =

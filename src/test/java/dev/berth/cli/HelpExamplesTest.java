@@ -35,6 +35,17 @@ class HelpExamplesTest {
         CliEnvironment.ofProcess(() -> CompletableFuture.completedFuture("none")));
   }
 
+  @Test
+  void wordHelpShowsTheHelp() {
+    StringWriter out = new StringWriter();
+    CommandLine berth = berth().setOut(new PrintWriter(out, true));
+    assertThat(berth.execute(Main.words("help"))).isZero();
+    assertThat(out.toString()).contains("Usage: berth ", "berth new shop", "\n  dev ");
+    assertThat(berth.execute(Main.words("help", "new"))).isZero();
+    assertThat(out.toString()).contains("Usage: berth new ");
+    assertThat(Main.words("new", "help")).containsExactly("new", "help");
+  }
+
   /** Those of all commands, as their help prints them, lines that go on joined. */
   private static List<String> examples() {
     CommandLine berth = berth();

@@ -7,6 +7,7 @@ import dev.berth.fakes.PlaneBuilder;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -74,6 +75,15 @@ class RetainedLoadersTest {
     loader = null;
     collectUntil(() -> watched.get() == null, "the loader stays");
     collectUntil(() -> retained.retained() == 0, "it is counted");
+  }
+
+  @Test
+  void buildClosedAfterTheLoopsStoppedFailsNoHook() throws Exception {
+    List<Runnable> hooks = new ArrayList<>();
+    loop.shutdownNow();
+    new RetainedLoaders(PlaneBuilder.hooks(hooks::add), List.of(loop), clock, 0)
+        .onBuildClosed("a", loader());
+    assertThat(hooks).hasSize(1).allSatisfy(Runnable::run);
   }
 
   @Test

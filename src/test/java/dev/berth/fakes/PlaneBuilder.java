@@ -76,6 +76,7 @@ public final class PlaneBuilder {
   private final AtomicLong secrets = new AtomicLong();
   private final List<LoopDependencies> loops = new ArrayList<>();
   private @Nullable String zone;
+  private Executor blocking = task -> new Thread(task).start();
   private InstantSource wallClock = InstantSource.fixed(Instant.EPOCH);
   private HandlerPorts handlers = handlers(hooks(Runnable::run));
   private ExplanationConsumer explained = ExplanationConsumer.NONE;
@@ -107,10 +108,16 @@ public final class PlaneBuilder {
     return loop(executor, inLoop, NO_TIMER);
   }
 
+  /** Sets the threads for work that would block the next loops. */
+  public PlaneBuilder blocking(Executor threads) {
+    blocking = threads;
+    return this;
+  }
+
   public PlaneBuilder loop(Executor executor, BooleanSupplier inLoop, LoopTimer timer) {
     return loop(
         new LoopDependencies(
-            loopOf(executor, inLoop),
+            loopOf(executor, inLoop, blocking),
             timer,
             new TickTimer(timer, clock),
             bus,
@@ -120,6 +127,10 @@ public final class PlaneBuilder {
 
   /** What takes tasks, and knows when it runs them. */
   public static LoopExecutor loopOf(Executor executor, BooleanSupplier inLoop) {
+    return loopOf(executor, inLoop, task -> new Thread(task).start());
+  }
+
+  private static LoopExecutor loopOf(Executor executor, BooleanSupplier inLoop, Executor blocking) {
     return new LoopExecutor() {
       @Override
       public void execute(Runnable task) {
@@ -134,16 +145,15 @@ public final class PlaneBuilder {
       @Override
       public <T> Future<T> callBlocking(String application, Callable<T> work) {
         Promise<T> done = Promise.promise();
-        new Thread(
-                () -> {
-                  try {
-                    T result = work.call();
-                    executor.execute(() -> done.complete(result));
-                  } catch (Exception failed) {
-                    executor.execute(() -> done.fail(failed));
-                  }
-                })
-            .start();
+        blocking.execute(
+            () -> {
+              try {
+                T result = work.call();
+                executor.execute(() -> done.complete(result));
+              } catch (Exception failed) {
+                executor.execute(() -> done.fail(failed));
+              }
+            });
         return done.future();
       }
     };

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.api.Headers;
 import dev.berth.config.ApplicationConfig;
 import dev.berth.config.Backpressure;
+import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
@@ -23,11 +24,14 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
@@ -120,6 +124,47 @@ class EdgeIT {
     assertThat(plain.body()).isEqualTo(text);
     assertThat(header(plain, "vary")).isEqualTo("Accept-Encoding");
     assertThat(header(plain, "etag")).isEqualTo("\"1\"");
+  }
+
+  @Test
+  void largeResponseWithoutAThreadEndsInTime() throws Exception {
+    Duration timeout = Duration.ofMillis(300);
+    start(IngressRig.LOCAL.with(HttpOptions.REQUEST_TIMEOUT_S, timeout), COMPRESSION);
+    BlockingQueue<Runnable> waiting = new LinkedBlockingQueue<>();
+    upstream.threads = waiting::add;
+    upstream.behave(EdgeIT::respondLarge);
+    assertThat(bytes(rig.request("/").header("accept-encoding", "gzip")).statusCode())
+        .isEqualTo(408);
+    rig.assertAtRest();
+    Objects.requireNonNull(waiting.poll()).run(); // too late, and harmless
+    upstream.threads =
+        task -> {
+          throw new RejectedExecutionException();
+        };
+    HttpResponse<byte[]> refused = bytes(rig.request("/").header("accept-encoding", "gzip"));
+    assertThat(refused.statusCode()).isEqualTo(500);
+    assertThat(header(refused, "content-encoding")).isEmpty();
+    rig.assertAtRest();
+  }
+
+  @Test
+  void clientThatLeavesEndsAResponseBeforeItsCompression() throws Exception {
+    route(COMPRESSION);
+    BlockingQueue<Runnable> waiting = new LinkedBlockingQueue<>();
+    upstream.threads = waiting::add;
+    upstream.behave(EdgeIT::respondLarge);
+    RawClient client = rig.raw().get("/", "Accept-Encoding: gzip");
+    Runnable compression = waiting.poll(10, TimeUnit.SECONDS);
+    assertThat(rig.metric("berth_http_large_answer_bytes")).isGreaterThan(64 << 10);
+    client.close();
+    rig.assertAtRest();
+    assertThat(compression).isNotNull();
+    compression.run();
+    rig.assertAtRest();
+  }
+
+  private static void respondLarge(Call call) {
+    call.respond(200, Headers.of("content-type", "text/plain"), Buffer.buffer(TEXT.repeat(200)));
   }
 
   @ParameterizedTest

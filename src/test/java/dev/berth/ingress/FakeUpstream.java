@@ -34,6 +34,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -55,6 +56,9 @@ final class FakeUpstream implements ReplicaDirectory {
   private volatile @Nullable Consumer<Call> behaviour;
   private volatile boolean streaming;
 
+  /** The threads of the application. */
+  volatile Executor threads = task -> new Thread(task).start();
+
   /** The records of explained requests. */
   final BlockingQueue<RequestExplanation> explained = new LinkedBlockingQueue<>();
 
@@ -68,6 +72,7 @@ final class FakeUpstream implements ReplicaDirectory {
     context.runOnContext(start -> onLoop.set(true));
     this.routers =
         new PlaneBuilder("here", System::nanoTime, Sending.of(this::send))
+            .blocking(task -> threads.execute(task))
             .loop(
                 task -> context.runOnContext(run -> task.run()),
                 onLoop::get,

@@ -129,6 +129,9 @@ class TrustedProxyIT {
     assertThat(rig.told(GET + "\r\n"))
         .endsWith("{x-forwarded-for=127.0.0.1, x-forwarded-host=own, x-forwarded-proto=http}");
     assertOrigin("127.0.0.1", "http", "own");
+    assertThat(rig.told("GET / HTTP/1.0\r\n\r\n"))
+        .endsWith("{x-forwarded-for=127.0.0.1, x-forwarded-proto=http}");
+    assertOrigin("127.0.0.1", "http", ""); // no host
     RawHttp2 http2 = rig.http2();
     http2.get(1, "/", "forwarded", "for=\"[2001:db8::1]:4\";proto=https");
     assertThat(new String(http2.next(0, 1).payload(), StandardCharsets.UTF_8))

@@ -27,6 +27,9 @@ import org.junit.jupiter.api.io.TempDir;
 class DevelopmentIT {
   private static final Pattern URL = Pattern.compile("berth: shop: (http://127.0.0.1:\\d+)/");
 
+  private static final String NOT_SENT =
+      "berth: http_options of the file: not sent, applied at the start of an instance";
+
   private static final String WRAPPER =
       """
       #!/bin/sh
@@ -193,6 +196,10 @@ class DevelopmentIT {
       Files.writeString(pom, valid + "\n");
       awaitText(server, url, "third no class");
       assertThat(runs()).isEqualTo(3);
+
+      Path file = project.resolve("berth.yaml");
+      Files.writeString(file, Files.readString(file) + "http_options: {keep_alive_timeout_s: 7}\n");
+      server.await("the key", () -> server.prints(NOT_SENT::equals));
 
       server.terminate();
       assertThat(server.exitCode()).isZero();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.List;
@@ -82,6 +83,11 @@ class ExamplesIT {
     assertThat(get("/shop/items/2/price?count=3").body()).isEqualTo("{\"cents\":750}");
     assertThat(get("/shop/items?name=s").body()).contains("fish", "salt").doesNotContain("bread");
     assertThat(get("/shop/events").body()).isEqualTo("data: bread\n\ndata: fish\n\ndata: salt\n\n");
+
+    HttpResponse<String> head =
+        server.send(server.request("/shop/events").method("HEAD", BodyPublishers.noBody()).build());
+    assertThat(head.headers().firstValue("content-type")).contains("text/event-stream");
+    assertThat(head.headers().firstValue("content-length")).isEmpty();
 
     HttpResponse<String> refused = get("/shop/items/x/price?count=y");
     assertThat(refused.statusCode()).isEqualTo(400);

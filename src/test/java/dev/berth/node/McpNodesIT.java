@@ -44,51 +44,20 @@ class McpNodesIT {
   private static final String RESULT = "{\"jsonrpc\":\"2.0\",\"id\":\"answer\",\"result\":{}}";
 
   @TempDir private Path folder;
-  private final List<TestNode> nodes = new ArrayList<>();
+  private NodePair pair;
+  private List<TestNode> nodes;
   private final HttpClient client =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
   private FakeMcpServer one;
   private FakeMcpServer two;
-  private int control;
-
-  private void start(String name, String role) throws Exception {
-    nodes.add(
-        new TestNode(
-            """
-            http_options: {host: 127.0.0.1, port: 0}
-            berth:
-              event_loops: 2
-              admin: {port: 0}
-              state_dir: %s
-              shutdown_timeout_s: 5
-              cluster:
-                name: t
-                node: %s
-                role: %s
-                control: ["n1@127.0.0.1:%d"]
-                bind: 127.0.0.1
-                insecure: true
-                ports: {control: %d, data: 0, consensus: %d, https: 0}
-                detection: {interval_ms: 100, timeout_ms: 1000}
-            """
-                .formatted(
-                    folder.resolve(name),
-                    name,
-                    role,
-                    control,
-                    role.equals("control") ? control : 0,
-                    ClusterIT.freePort())));
-  }
 
   @BeforeEach
   void twoNodes() throws Exception {
     one = new FakeMcpServer("one");
     two = new FakeMcpServer("two");
-    control = ClusterIT.freePort();
-    start("n1", "control");
-    start("n2", "worker");
-    HttpResponse<String> deployed =
-        nodes.get(0).admin("PUT", "/api/serve/applications/", APP.formatted(one.url(), two.url()));
+    pair = new NodePair(folder);
+    nodes = pair.nodes;
+    HttpResponse<String> deployed = pair.deploy(APP.formatted(one.url(), two.url()));
     assertThat(deployed.statusCode()).as(deployed.body()).isEqualTo(200);
     for (TestNode node : nodes) {
       TestNode.until(() -> initialize(node).statusCode() == 200, () -> initialize(node).body());
@@ -97,9 +66,7 @@ class McpNodesIT {
 
   @AfterEach
   void end() {
-    for (int i = nodes.size(); i > 0; i--) {
-      nodes.get(i - 1).close();
-    }
+    pair.close();
     one.close();
     two.close();
   }
@@ -197,7 +164,7 @@ class McpNodesIT {
         APP.formatted(one.url(), two.url())
             .replace("max_streams: 1", "tools: {wait: {max_ongoing_requests: 1}}")
             .replace("', max_ongoing_requests: 1}", "', max_ongoing_requests: 3}");
-    nodes.get(0).admin("PUT", "/api/serve/applications/", limited);
+    pair.deploy(limited);
     for (TestNode node : nodes) {
       TestNode.until(
           () ->

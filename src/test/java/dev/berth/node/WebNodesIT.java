@@ -6,8 +6,6 @@ import dev.berth.web.WebApplications;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -26,44 +24,12 @@ class WebNodesIT {
       """;
 
   @TempDir private Path folder;
-  private final List<TestNode> nodes = new ArrayList<>();
-  private int control;
-
-  private void start(String name, String role) throws Exception {
-    nodes.add(
-        new TestNode(
-            """
-            http_options: {host: 127.0.0.1, port: 0}
-            berth:
-              event_loops: 2
-              admin: {port: 0}
-              state_dir: %s
-              shutdown_timeout_s: 5
-              cluster:
-                name: t
-                node: %s
-                role: %s
-                control: ["n1@127.0.0.1:%d"]
-                bind: 127.0.0.1
-                insecure: true
-                ports: {control: %d, data: 0, consensus: %d, https: 0}
-                detection: {interval_ms: 100, timeout_ms: 1000}
-            """
-                .formatted(
-                    folder.resolve(name),
-                    name,
-                    role,
-                    control,
-                    role.equals("control") ? control : 0,
-                    ClusterIT.freePort())));
-  }
+  private NodePair pair;
 
   @AfterEach
   void stop() {
-    nodes.get(0).admin("DELETE", "/api/serve/applications/", "");
-    for (int i = nodes.size() - 1; i >= 0; i--) {
-      nodes.get(i).close();
-    }
+    pair.nodes.get(0).admin("DELETE", "/api/serve/applications/", "");
+    pair.close();
   }
 
   private static HttpResponse<String> ready(TestNode node, String path) {
@@ -76,12 +42,10 @@ class WebNodesIT {
   void routerOfAnotherNodeKnowsItsPrefix() throws Exception {
     WebApplications.webroot = folder;
     Files.writeString(folder.resolve("big.bin"), "x".repeat(300_000));
-    control = ClusterIT.freePort();
-    start("n1", "control");
-    start("n2", "worker");
-    HttpResponse<String> deployed = nodes.get(0).admin("PUT", "/api/serve/applications/", APP);
+    pair = new NodePair(folder);
+    HttpResponse<String> deployed = pair.deploy(APP);
     assertThat(deployed.statusCode()).as(deployed.body()).isEqualTo(200);
-    for (TestNode node : nodes) {
+    for (TestNode node : pair.nodes) {
       String ledger = "/api/v1/ledger";
       TestNode.until(
           () -> node.admin("GET", ledger, "").body().contains("shop#shop#"),

@@ -28,6 +28,7 @@ class CallLimitTest {
   /** A caller whose call counts for a limit. */
   private static final class LimitedCaller extends FakeCaller {
     private final String limit;
+    private boolean wanted = true;
 
     LimitedCaller(String limit) {
       this.limit = limit;
@@ -36,6 +37,11 @@ class CallLimitTest {
     @Override
     public String limit() {
       return limit;
+    }
+
+    @Override
+    public boolean isWanted() {
+      return wanted;
     }
   }
 
@@ -52,8 +58,8 @@ class CallLimitTest {
     return world.published(remote ? world.remote(name, 3) : world.local(name, 3));
   }
 
-  private FakeCaller call(String path, String limit) {
-    FakeCaller caller = new LimitedCaller(limit);
+  private LimitedCaller call(String path, String limit) {
+    LimitedCaller caller = new LimitedCaller(limit);
     calls.add(
         RoutedCall.start(
             world.router,
@@ -208,6 +214,38 @@ class CallLimitTest {
     respond(replica, "/y");
     assertRuns(replica, "/x", "/d", "/b");
     assertThat(world.router.handOffs()).isEqualTo(2);
+    replica.finishAll();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void refusedCallOfAClientThatHasLeftIsCancelled(boolean remote) {
+    RoutingWorld.Replica replica = replica(remote, "r");
+    call("/a", "t");
+    LimitedCaller left = call("/b", "t");
+    left.wanted = false;
+    replica.notRun(running(replica, "/b"), FULL);
+    assertThat(left.failure).isInstanceOf(BerthException.Cancelled.class);
+    assertThat(world.router.queued()).isZero();
+    respond(replica, "/a");
+    assertRuns(replica);
+    replica.finishAll();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void callThatWasNotSentLeavesNoLimitInUse(boolean remote) {
+    RoutingWorld.Replica replica = replica(remote, "r");
+    call("/a", "t");
+    call("/b", "t");
+    replica.notRun(running(replica, "/b"), FULL);
+    respond(replica, "/a");
+    respond(replica, "/b");
+    replica.unfit = true;
+    assertThat(call("/c", "t").failure).isInstanceOf(BerthException.HandlerFailed.class);
+    replica.unfit = false;
+    call("/d", "t");
+    assertRuns(replica, "/d");
     replica.finishAll();
   }
 

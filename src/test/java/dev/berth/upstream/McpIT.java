@@ -40,6 +40,7 @@ class McpIT {
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
   private FakeMcpServer one;
   private FakeMcpServer two;
+  private FakeMcpServer own; // of the session
   private UpstreamRig rig;
 
   @BeforeEach
@@ -70,6 +71,14 @@ class McpIT {
         UpstreamRig.ofMcp(
             "", deployment("tools", "", upstream(one.url(), 1), upstream(two.url(), 1)));
     rig.awaitOpen(2);
+  }
+
+  /** Returns the session of a client, at its own server of two. */
+  private String startTwoWithSession() throws Exception {
+    startTwo();
+    String session = initialize();
+    own = server(post(call("1", "echo"), "mcp-session-id", session)).equals("one") ? one : two;
+    return session;
   }
 
   private static String request(String id, String method, String parameters) {
@@ -163,10 +172,7 @@ class McpIT {
 
   @Test
   void sessionWaitsForItsServerBesideAFreeOne() throws Exception {
-    startTwo();
-    String session = initialize();
-    String name = server(post(call("1", "echo"), "mcp-session-id", session));
-    FakeMcpServer own = name.equals("one") ? one : two;
+    String session = startTwoWithSession();
     try (OpenStream running = openCall(call("busy", "wait"), "mcp-session-id", session)) {
       running.next("data: ");
       CompletableFuture<HttpResponse<String>> waiting =
@@ -178,7 +184,7 @@ class McpIT {
       rig.awaitSum("running", 1);
       assertThat(waiting).isNotDone();
       own.release("busy");
-      assertThat(server(waiting.get(20, TimeUnit.SECONDS))).isEqualTo(name);
+      assertThat(server(waiting.get(20, TimeUnit.SECONDS))).isEqualTo(own == one ? "one" : "two");
     }
     assertThat(own.highest()).isEqualTo(1);
   }
@@ -211,10 +217,7 @@ class McpIT {
 
   @Test
   void replicaRefusesTheSessionOfAnotherServer() throws Exception {
-    startTwo();
-    String session = initialize();
-    String name = server(post(call("1", "echo"), "mcp-session-id", session));
-    FakeMcpServer own = name.equals("one") ? one : two;
+    String session = startTwoWithSession();
     FakeMcpServer other = own == one ? two : one;
     try (OpenStream running = openCall(call("busy", "wait"), "mcp-session-id", session)) {
       running.next("data: ");
@@ -278,10 +281,7 @@ class McpIT {
 
   @Test
   void waitingRequestOfARemovedServerIsNotFound() throws Exception {
-    startTwo();
-    String session = initialize();
-    String name = server(post(call("1", "echo"), "mcp-session-id", session));
-    FakeMcpServer own = name.equals("one") ? one : two;
+    String session = startTwoWithSession();
     FakeMcpServer other = own == one ? two : one;
     try (OpenStream running = openCall(call("busy", "wait"), "mcp-session-id", session)) {
       running.next("data: ");

@@ -47,6 +47,11 @@ class OpenAiRelayIT extends UpstreamPair {
     return Objects.requireNonNull(from.received().poll());
   }
 
+  /** Returns the models of the routes in force. */
+  private String models() {
+    return rig.node.get("/models/v1/models").body();
+  }
+
   @ParameterizedTest
   @CsvSource({"0", "60000", "70000", "3000000"})
   void modelOfTheUpstreamReplacesThatOfTheClient(int length) throws Exception {
@@ -78,6 +83,8 @@ class OpenAiRelayIT extends UpstreamPair {
         ARGS.replace("]}", ", {name: other, deployment: e, upstream_name: gpt-4o}]}"),
         deployment("d", "fallback: [e]", upstream(one.url(), 2)),
         fallback);
+    TestNode.until( // before, the fallback has no model, and receives that of the request
+        () -> models().contains("\"other\""), () -> "the new models: " + models());
     one.behave("status=429");
     ReceivedRequest request = post(two, BODY.formatted("x"), ";d=org/Smol-1;e=gpt-4o");
     assertThat(request.body()).isEqualTo(BODY.formatted("x").replace("smol", "gpt-4o"));

@@ -65,6 +65,12 @@ class BeanValidationTest {
   }
 
   @Test
+  void replicasOfAnApplicationShareTheirProvider() throws IOException {
+    ClassLoader application = loader("return new Factory();");
+    assertThat(BeanValidation.find(application)).isSameAs(BeanValidation.find(application));
+  }
+
+  @Test
   void annotationsWithoutAProviderAreNoProvider() throws IOException {
     assertThat(BeanValidation.find(loader("throw new NoProviderFoundException();"))).isNull();
     assertThat(BeanValidation.find(ClassLoader.getPlatformClassLoader())).isNull();

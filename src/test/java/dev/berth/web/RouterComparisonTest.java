@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** One Router answers alike behind an HTTP server of Vert.x and behind the ingress. */
+/** Equality of one Router's responses behind an HTTP server of Vert.x and behind the ingress. */
 class RouterComparisonTest {
   private static final HttpClient CLIENT =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();

@@ -1,6 +1,7 @@
 package dev.berth.web;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.Application;
 import dev.berth.api.Request;
@@ -9,8 +10,14 @@ import dev.berth.testkit.TestBerth;
 import dev.berth.testkit.TestBody;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.ext.web.RoutingContext;
+import io.vertx.ext.web.handler.SessionHandler;
+import io.vertx.ext.web.sstore.LocalSessionStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -49,6 +56,52 @@ class RouterInTestKitTest {
                           "multipart/form-data; boundary=X")))
           .startsWith("[a=b:3");
     }
+  }
+
+  @Test
+  void applicationsDoNotShareSessions() {
+    Application counting =
+        Application.of(
+            WebDeployment.router(
+                "counting",
+                (router, replica) -> {
+                  router
+                      .route()
+                      .handler(SessionHandler.create(LocalSessionStore.create(replica.vertx())));
+                  router.get().handler(RouterInTestKitTest::count);
+                }));
+    try (TestBerth berth = TestBerth.of(counting).with("other", counting).start()) {
+      String cookie = berth.http().get("/").headers().get("set-cookie").split(";")[0];
+      assertThat(berth.text(berth.http().get("/other", "cookie", cookie))).isEqualTo("1");
+      assertThat(berth.text(berth.http().get("/", "cookie", cookie))).isEqualTo("2");
+    }
+  }
+
+  private static void count(RoutingContext routing) {
+    int count = 1 + Objects.requireNonNullElse(routing.session().<Integer>get("n"), 0);
+    routing.session().put("n", count);
+    routing.end(Integer.toString(count));
+  }
+
+  @Test
+  void uploadsOfAFailedStartAreRemoved() {
+    List<WebReplica> replicas = new CopyOnWriteArrayList<>();
+    List<Path> folders = new CopyOnWriteArrayList<>();
+    Application failing =
+        Application.of(
+            WebDeployment.router(
+                "failing",
+                (router, replica) -> {
+                  folders.add(Path.of(replica.uploads()));
+                  replicas.add(replica);
+                  throw new IllegalStateException("a builder that fails");
+                }));
+    assertThatThrownBy(() -> TestBerth.start(failing)).isInstanceOf(IllegalStateException.class);
+    assertThat(folders).isNotEmpty().allSatisfy(each -> assertThat(each).doesNotExist());
+    Application late =
+        Application.of(WebDeployment.router("late", (router, replica) -> replicas.set(0, replica)));
+    TestBerth.start(late).close();
+    assertThatThrownBy(() -> replicas.get(0).uploads()).hasMessageContaining("stopped");
   }
 
   @Test

@@ -152,9 +152,12 @@ class RouterTest {
             http_options: {host: 127.0.0.1, port: 0, root_path: /base}
             applications:
             - {name: shop, route_prefix: /shop, import_path: 'dev.berth.web.WebApplications:shop'}
+            - {name: low, route_prefix: /basement, import_path: 'dev.berth.web.WebApplications:shop'}
             berth: {event_loops: 1, admin: {port: 0}}
             """);
     assertThat(node.get("/base/shop/items/1").body()).isEqualTo("item 1 []");
+    assertThat(node.get("/basement/items/1").body()).isEqualTo("item 1 []");
+    assertThat(node.get("/base/basement/items/1").body()).isEqualTo("item 1 []");
     assertThat(node.get("/shop/items/1").body()).isEqualTo("item 1 []");
   }
 
@@ -386,6 +389,19 @@ class RouterTest {
   }
 
   @Test
+  void blockingHandlerThatReadsClosedHoldsItsSlotUntilItReturns() throws Exception {
+    try (Socket client = socket("GET /shop/polls HTTP/1.1\r\nHost: test\r\n\r\n")) {
+      assertThat(event("polling")).isEqualTo("yes");
+      assertThat(client.getInputStream().available()).isZero();
+    }
+    assertThat(event("polled")).isEqualTo("yes");
+    node.get("/shop/items/1"); // the one event loop has handled all events before
+    assertThat(ongoing()).isEqualTo(1);
+    WebApplications.EVENTS.get("finish").complete("go");
+    untilOngoing(0);
+  }
+
+  @Test
   void bodyOfAnotherLengthResetsItsResponse() throws Exception {
     for (String path : List.of("/shop/short", "/shop/long")) {
       try (Socket client = socket("GET " + path + " HTTP/1.1\r\nHost: test\r\n\r\n")) {
@@ -399,6 +415,7 @@ class RouterTest {
   @Test
   void failureOfAHeadFreesTheSlot() {
     assertThat(node.get("/shop/status-600").statusCode()).isEqualTo(500);
+    assertThat(node.get("/shop/fail-600").statusCode()).isEqualTo(500);
     assertThat(node.get("/shop/broken/write").statusCode()).isEqualTo(500);
     assertThat(node.get("/shop/broken/whole").statusCode()).isEqualTo(500);
     assertThat(node.get("/shop/broken/end").body()).isEqualTo("all");

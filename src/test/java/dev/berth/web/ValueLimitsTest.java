@@ -30,25 +30,40 @@ class ValueLimitsTest {
           @Size(max = 1) List<String> tags) {}
       """;
 
+  private static final String BOUNDED =
+      """
+      import jakarta.validation.constraints.*;
+      public record Bounded(
+          @NotEmpty @Size(max = 5) String name,
+          @Min(3) @PositiveOrZero int count,
+          @NotBlank @Pattern(regexp = "[a ]*") String text) {}
+      """;
+
   private static final Predicate<String> TEXT = each -> each.contains("type `Integer`");
 
   record Numbers(List<Integer> all) {}
 
   @TempDir Path classes;
   private Class<?> limited;
+  private Class<?> bounded;
   private ValueModel model;
 
   @BeforeEach
   void compile() throws Exception {
     Map<String, String> sources = new LinkedHashMap<>();
     sources.put("Limited", LIMITED);
+    sources.put("Bounded", BOUNDED);
     annotation(sources, "Min", "long value();");
     annotation(sources, "Max", "long value();");
     annotation(sources, "Size", "int min() default 0; int max() default Integer.MAX_VALUE;");
     annotation(sources, "Pattern", "String regexp();");
     annotation(sources, "NotBlank", "");
+    annotation(sources, "NotEmpty", "");
     annotation(sources, "Positive", "");
-    limited = CompiledClasses.in(classes, sources).loadClass("Limited");
+    annotation(sources, "PositiveOrZero", "");
+    ClassLoader loader = CompiledClasses.in(classes, sources);
+    limited = loader.loadClass("Limited");
+    bounded = loader.loadClass("Bounded");
     model = new TypeModels(limited).of(limited);
   }
 
@@ -111,6 +126,28 @@ class ValueLimitsTest {
     assertThat(problems(invalid.replace("}", ",\"more\":1}")))
         .startsWith(all.toArray(String[]::new))
         .hasSize(7);
+  }
+
+  @Test
+  void textsThatAreNoNumbersAndFinalLineBreaksAreProblems() {
+    String json =
+        "{\"count\":9,\"name\":\"ab\",\"code\":\"x\\n\",\"note\":\"y\",\"weight\":\"NaN\",\"tags\":[]}";
+    assertThat(problems(json))
+        .containsExactly(
+            "code invalid (expected: pattern ^(?:[a-z]+)$)",
+            "weight invalid (expected: exclusiveMinimum 0)");
+  }
+
+  @Test
+  void allLimitsOfOneKeywordApply() {
+    ValueModel as = new TypeModels(bounded).of(bounded);
+    assertThat(problems(bounded, as, "{\"name\":\"a\",\"count\":3,\"text\":\" a\"}")).isEmpty();
+    assertThat(problems(bounded, as, "{\"name\":\"\",\"count\":2,\"text\":\" \"}"))
+        .containsExactly(
+            "name invalid (expected: minLength 1)",
+            "count invalid (expected: minimum 3)",
+            "text invalid (expected: pattern ^(?=[\\s\\S]*\\S)(?:[a ]*)$)");
+    assertThat(problems(bounded, as, "{\"name\":\"a\",\"count\":3,\"text\":\"b\"}")).hasSize(1);
   }
 
   /** Returns a body: a number, repetitions and a value that is no number. */

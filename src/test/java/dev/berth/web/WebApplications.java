@@ -280,6 +280,10 @@ public final class WebApplications {
     router.get("/no-content").handler(routing -> routing.response().setStatusCode(204).end());
     router.get("/status-600").handler(routing -> routing.response().setStatusCode(600).end());
     router
+        .get("/fail-600")
+        .handler(routing -> vertx.setTimer(1, fired -> routing.fail(600))); // a status of its own
+    router.get("/polls").blockingHandler(WebApplications::poll);
+    router
         .get("/broken/:where")
         .handler(
             routing ->
@@ -366,6 +370,16 @@ public final class WebApplications {
           event("drained").complete("yes");
           response.end();
         });
+  }
+
+  /** Waits for the client's leave, then for the test, and does not respond. */
+  private static void poll(RoutingContext routing) {
+    event("polling").complete("yes");
+    while (!routing.response().closed()) {
+      Thread.onSpinWait();
+    }
+    event("polled").complete("yes");
+    event("finish").join();
   }
 
   private static void ticks(RoutingContext routing) {

@@ -29,7 +29,7 @@ public final class McpScanner extends JsonWalker {
   private boolean answers; // has a result or an error
 
   private McpScanner(Buffer body) {
-    super(body);
+    super(body, true);
   }
 
   /**

@@ -6,6 +6,7 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.HexFormat;
+import java.util.Objects;
 
 /**
  * Formatter of access-log lines. Escapes all client data, so that a line ends only at its end and
@@ -70,7 +71,7 @@ final class AccessText {
     if (entry.origin != null) {
       field("client", entry.origin.client());
       field("scheme", entry.origin.scheme());
-      field("host", String.valueOf(entry.origin.host()));
+      field("host", Objects.requireNonNullElse(entry.origin.host(), ""));
     }
     return json ? line.append('}').toString() : line.toString();
   }

@@ -6,6 +6,7 @@ import io.vertx.core.internal.buffer.BufferInternal;
 import java.nio.ByteBuffer;
 import java.util.zip.CRC32;
 import java.util.zip.Deflater;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Compressor of one response. Each result decodes to all bytes so far, so that no event of a stream
@@ -16,21 +17,23 @@ public final class BodyCompressor {
   private static final int CHUNK_BYTES = 8 << 10;
 
   private final boolean gzip;
-  private final Deflater deflater;
   private final CRC32 sum = new CRC32();
   private final byte[] chunk = new byte[CHUNK_BYTES];
-  private boolean begun;
+  private final int level;
+  private @Nullable Deflater begun; // takes memory outside the heap, so not before the first byte
 
   BodyCompressor(ContentCoding coding, int level) {
     gzip = coding == ContentCoding.GZIP;
-    deflater = new Deflater(level, gzip);
+    this.level = level;
   }
 
   /** Compresses a whole response, and frees the memory. */
   public Buffer whole(Buffer body) {
-    Buffer all = next(body, true);
-    close();
-    return all;
+    try {
+      return next(body, true);
+    } finally {
+      close();
+    }
   }
 
   /**
@@ -43,35 +46,37 @@ public final class BodyCompressor {
     if (piece.length() == 0 && !last) {
       return to; // a flush would add bytes for none
     }
-    if (!begun && gzip) {
-      to.appendBytes(GZIP_HEAD);
+    Deflater deflater = begun;
+    if (deflater == null) {
+      deflater = new Deflater(level, gzip);
+      begun = deflater;
+      to.appendBytes(GZIP_HEAD, 0, gzip ? GZIP_HEAD.length : 0);
     }
-    begun = true;
     ByteBuf bytes = ((BufferInternal) piece).getByteBuf();
     for (ByteBuffer each : bytes.nioBuffers()) {
       sum.update(each.duplicate());
       deflater.setInput(each);
       while (!deflater.needsInput()) {
-        append(to, Deflater.NO_FLUSH);
+        append(deflater, to, Deflater.NO_FLUSH);
       }
     }
     if (last) {
       deflater.finish();
       while (!deflater.finished()) {
-        append(to, Deflater.NO_FLUSH);
+        append(deflater, to, Deflater.NO_FLUSH);
       }
       if (gzip) {
         to.appendIntLE((int) sum.getValue()).appendIntLE(deflater.getTotalIn());
       }
     } else {
-      while (append(to, Deflater.SYNC_FLUSH) == chunk.length) {
+      while (append(deflater, to, Deflater.SYNC_FLUSH) == chunk.length) {
         continue; // more may be held
       }
     }
     return to;
   }
 
-  private int append(Buffer to, int flush) {
+  private int append(Deflater deflater, Buffer to, int flush) {
     int length = deflater.deflate(chunk, 0, chunk.length, flush);
     to.appendBytes(chunk, 0, length);
     return length;
@@ -79,6 +84,8 @@ public final class BodyCompressor {
 
   /** Frees the memory outside the heap. */
   public void close() {
-    deflater.end();
+    if (begun != null) {
+      begun.end();
+    }
   }
 }

@@ -38,6 +38,7 @@ public final class DecodedRequest extends HttpServerRequestWrapper {
     if (request.version() != HttpVersion.HTTP_2) {
       headers.set(HttpHeaders.TRANSFER_ENCODING, "chunked");
     }
+    request.exceptionHandler(gone -> stop()); // the rest of the body never arrives
   }
 
   /** Returns whether a request has a coding that the ingress cannot decode. */

@@ -14,22 +14,33 @@ public final class UpstreamNotRun extends RuntimeException {
   private static final long serialVersionUID = 1;
 
   private final long retryAfterMillis;
+  private final boolean mayWait;
 
   /**
    * @param reason one line, for people
-   * @param retryAfterMillis time in milliseconds after which the upstream may run the request; -1
-   *     when unknown, {@link NotRunReason#MAY_WAIT} for a limit of the replica
+   * @param retryAfterMillis time in milliseconds after which the upstream may run the request;
+   *     negative when unknown
    */
   public UpstreamNotRun(String reason, long retryAfterMillis) {
+    this(reason, retryAfterMillis, false);
+  }
+
+  private UpstreamNotRun(String reason, long retryAfterMillis, boolean mayWait) {
     super(reason, null, true, false);
     this.retryAfterMillis = retryAfterMillis;
+    this.mayWait = mayWait;
+  }
+
+  /** Returns the failure of a request beyond a limit of its replica, which may wait for it. */
+  public static UpstreamNotRun beyondLimit(String reason) {
+    return new UpstreamNotRun(reason, -1, true);
   }
 
   /** Returns the reason as the router receives it. */
   public NotRunReason reason() {
     return new NotRunReason(
         Objects.requireNonNullElse(getMessage(), ""),
-        retryAfterSeconds().orElse((int) retryAfterMillis));
+        mayWait ? NotRunReason.MAY_WAIT : retryAfterSeconds().orElse(-1));
   }
 
   /** Returns the failure of a request whose body cannot be sent again. */

@@ -4,13 +4,16 @@ import dev.berth.api.Headers;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.socket.ChannelOutputShutdownException;
 import io.netty.util.ReferenceCountUtil;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.internal.ContextInternal;
+import java.io.IOException;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -103,6 +106,7 @@ final class UpstreamConnection extends ClientConnection
       return;
     }
     open = true;
+    Objects.requireNonNull(channel).config().setAutoClose(false); // else a failed write closes
     ByteBuf bytes = waiting;
     waiting = null;
     if (bytes != null) {
@@ -132,9 +136,23 @@ final class UpstreamConnection extends ClientConnection
   private Future<Void> write(ByteBuf bytes) {
     ChannelFuture given = Objects.requireNonNull(channel).writeAndFlush(bytes);
     Future<Void> accepted = accept(loop, given);
-    return accepted.succeeded()
-        ? accepted
-        : accepted.onFailure(failed -> failLater("request: not written: " + failed.getMessage()));
+    return accepted.succeeded() ? accepted : accepted.onFailure(this::onUnwritable);
+  }
+
+  /** Fails the exchange, but reads a response before the end of a connection that was reset. */
+  private void onUnwritable(Throwable failed) {
+    UpstreamExchange unwritable = exchange;
+    if (failed instanceof IOException && !(failed instanceof SSLException) && isUsable()) {
+      Throwable cause =
+          failed instanceof ChannelOutputShutdownException ? failed.getCause() : failed;
+      fault = fault == null ? cause : fault; // none if this end has shut the output
+      if (unwritable != null) {
+        unwritable.onUnwritable();
+      }
+      touch();
+    } else {
+      failLater("request: not written: " + failed.getMessage());
+    }
   }
 
   @Override

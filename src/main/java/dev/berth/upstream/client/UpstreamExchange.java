@@ -38,6 +38,7 @@ public final class UpstreamExchange {
   private ExchangePhase phase;
   private long left; // bytes of the request's body, if it is not chunked
   private boolean ended; // the request
+  private boolean unwritable; // the rest of the request
   private boolean paused;
   private boolean lasts; // the response, without a limit between two parts
   private long limitNanos = NONE; // of a probe or a cancellation
@@ -93,7 +94,7 @@ public final class UpstreamExchange {
    * @throws IllegalStateException if the body exceeds its length
    */
   public Future<Void> write(Buffer piece) {
-    if (isClosing()) {
+    if (isClosing() || unwritable) {
       return loop.failedFuture("exchange: over (expected: no more body)");
     }
     if (ended || (!chunked && piece.length() > left)) {
@@ -117,9 +118,15 @@ public final class UpstreamExchange {
     connection.touch();
   }
 
+  /** Handles a request whose rest cannot be written; its response may have arrived. */
+  void onUnwritable() {
+    unwritable = true;
+    ended = true; // limits the time for the response
+  }
+
   /** Returns whether the socket has accepted the whole request. */
   boolean isSent() {
-    return ended && !connection.hasUnwritten();
+    return ended && !unwritable && !connection.hasUnwritten();
   }
 
   // --- response ---

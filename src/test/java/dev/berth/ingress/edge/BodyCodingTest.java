@@ -175,8 +175,8 @@ class BodyCodingTest {
   void manyEmptyMembersAreRefused(int piece) throws Exception {
     byte[] some = repeated(gzip(new byte[0]), 100);
     assertThat(decoded(ContentCoding.GZIP, some, piece)).isEmpty();
-    byte[] mixed = Buffer.buffer(gzip("x".getBytes())).appendBytes(some, 0, 99 * 20).getBytes();
-    assertThat(decoded(ContentCoding.GZIP, repeated(mixed, 3), piece)).isEqualTo("xxx".getBytes());
+    byte[] mixed = Buffer.buffer(gzip("a".getBytes())).appendBytes(some, 0, 99 * 20).getBytes();
+    assertThat(decoded(ContentCoding.GZIP, repeated(mixed, 3), piece)).isEqualTo("aaa".getBytes());
     byte[] many = repeated(gzip(new byte[0]), 101);
     assertThatThrownBy(() -> decoded(ContentCoding.GZIP, many, piece))
         .isInstanceOf(DataFormatException.class);

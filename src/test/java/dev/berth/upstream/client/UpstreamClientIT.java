@@ -327,6 +327,28 @@ class UpstreamClientIT {
     rig.roundTrip(null);
   }
 
+  @ParameterizedTest
+  @CsvSource({"content-length: 3, end", "x: y, failed"})
+  void responseBeforeAResetIsReadAfterAFailedWrite(String field, String end) throws Exception {
+    RecordedExchange made = rig.send("POST", "/", UpstreamRequest.CHUNKED, null);
+    RemotePeer peer = rig.accept();
+    peer.readHead();
+    Future<Void> later =
+        rig.on(
+            () -> { // the loop reads nothing meanwhile
+              made.exchange.write(Buffer.buffer("unread"));
+              peer.send("HTTP/1.1 413 X\r\n" + field + "\r\n\r\nbig");
+              peer.socket.close(); // resets the connection, since it has not read the body
+              while (!made.exchange.write(Buffer.buffer("x")).failed()) {}
+              return made.exchange.write(Buffer.buffer("x"));
+            });
+    made.expect("head 413", "piece big");
+    assertThat(made.next()).startsWith(end);
+    assertThat(rig.on(later::failed)).isTrue();
+    rig.run(made.exchange::end);
+    rig.roundTrip(null);
+  }
+
   @Test
   void earlyResponseClosesTheConnection() throws Exception {
     RecordedExchange made = rig.send("POST", "/", 10, null);

@@ -14,6 +14,7 @@ dependencies {
   compileOnly("dev.berth:berth-web:$berthVersion")
   testImplementation("dev.berth:berth-web:$berthVersion")
   implementation("com.fasterxml.jackson.core:jackson-databind:2.18.9")
+  runtimeOnly("org.webjars:swagger-ui:5.34.1") // the page /docs
   testImplementation("dev.berth:berth-testkit:$berthVersion")
   testImplementation("org.junit.jupiter:junit-jupiter:5.14.4")
   testRuntimeOnly("org.junit.platform:junit-platform-launcher:1.14.4")
