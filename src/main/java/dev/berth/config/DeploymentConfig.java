@@ -160,6 +160,14 @@ public final class DeploymentConfig {
               "Largest request body for a handler that gets its body buffered; a larger one gets"
                   + " 413. At most 2147483647.");
 
+  public static final ConfigKey<Settings> COST =
+      OWN_ROUTER
+          .optional("cost", CostOptions.SECTION)
+          .means(
+              "Number of slots that an HTTP request takes, by exactly one of header,"
+                  + " body_bytes_per_slot and json_field; one slot by default. Other values get"
+                  + " 400. The slots of a reservation hold for its request.");
+
   public static final ConfigKey<Settings> AUTOSCALING =
       OWN.mapping("autoscaling", AutoscalingOptions.OWN_SECTION)
           .means("Autoscaling keys without a name in Ray Serve; only with autoscaling_config.");

@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.api.Request;
+import dev.berth.dialect.DialectProblem;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
@@ -23,6 +24,18 @@ abstract class ExchangeForm {
       HttpHeaders.createOptimized("x-request-timeout-seconds");
   static final CharSequence DISCONNECT_DISABLED =
       HttpHeaders.createOptimized("x-request-disconnect-disabled");
+
+  int cost = 1; // slots that the request takes
+
+  /** Returns the number of slots of one replica that the request takes. */
+  public int cost() {
+    return cost;
+  }
+
+  /** Returns whether the request takes slots. */
+  boolean takesSlots() {
+    return true;
+  }
 
   /**
    * Returns the maximum bytes of a body that is read whole, whichever replica serves it; 0 to leave
@@ -51,6 +64,9 @@ abstract class ExchangeForm {
   boolean changesLength() {
     return false;
   }
+
+  /** Handles the refusal of a request that did not run, before it is sent. */
+  void onRefusal(DialectProblem problem) {}
 
   /** Returns the body of a failure in the form of the API; null for the usual form. */
   @Nullable Buffer errorBody(HttpErrorResponse failure) {

@@ -54,9 +54,6 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
   private @Nullable RoutedCall call;
   private @Nullable SplitRequest split; // null if one deployment serves the route
 
-  /**
-   * @param split choice among several deployments; null if one deployment serves the route
-   */
   HttpExchange(
       ConnectionPort connection,
       HttpServerRequest http,
@@ -151,10 +148,26 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     }
   }
 
+  @Override
+  int gatheredBytes() {
+    CostRule rule = route.to().cost();
+    return rule == null ? 0 : RequestCost.gatheredBytes(this, rule);
+  }
+
   void call(Request.Body body, long nowNanos) {
     if (isOver()) {
       return;
     }
+    CostRule rule = route.to().cost();
+    if (rule == null) {
+      proceed(body, nowNanos);
+    } else {
+      RequestCost.determine(this, rule, body, nowNanos);
+    }
+  }
+
+  /** Calls the router, once the cost of the request is known. */
+  final void proceed(Request.Body body, long nowNanos) {
     Request request =
         Request.of(
             http.method().name(),
@@ -177,11 +190,7 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     }
   }
 
-  /**
-   * Runs the request with the granted response memory, or refuses it after the maximum wait.
-   *
-   * @param bytes granted bytes; negative for none
-   */
+  /** Runs the request with the granted bytes of response memory. Negative bytes refuse it. */
   @Override
   public final void accept(long bytes) {
     Request request = Objects.requireNonNull(waiting); // else the queue would not hold it
@@ -393,7 +402,7 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
         && now - reading.progressNanos() >= loop.bodyIdleNanos
         && (passing == null || now - passing.progressNanos() >= loop.bodyIdleNanos)) {
       bodyTooSlow(ErrorResponses.bodyStoodStill(loop.bodyIdleNanos));
-    } else if (reading != null && passing == null && lagsBehind(reading, now)) {
+    } else if (reading != null && passing == null && reading.isTooSlow(now)) {
       bodyTooSlow(ErrorResponses.bodyTooSlow(loop.minBodyBytesPerSecond));
     } else if (passing != null
         && !is(ExchangeState.DETACHED)
@@ -404,12 +413,6 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
       outcome(AccessOutcome.STOOD_STILL);
       abort(408);
     }
-  }
-
-  private boolean lagsBehind(BodyReader reading, long now) {
-    int least = loop.minBodyBytesPerSecond;
-    return least > 0
-        && reading.lagNanos(now, least, connection.letsSend()) > loop.bodyRateGraceNanos;
   }
 
   private void bodyTooSlow(HttpErrorResponse why) {

@@ -82,8 +82,7 @@ final class McpExchange extends HttpExchange {
 
   @Override
   int gatheredBytes() {
-    return (int)
-        Math.min(MAX_BODY_BYTES, Math.min(loop.maxBodyBytes, loop.ingress.bodies.most / 2));
+    return loop.wholeBytes(MAX_BODY_BYTES);
   }
 
   // --- request ---
@@ -145,12 +144,17 @@ final class McpExchange extends HttpExchange {
   }
 
   private void refuse(DialectProblem problem) {
+    onRefusal(problem);
+    answer.send(problem.response());
+  }
+
+  @Override
+  void onRefusal(DialectProblem problem) {
     param = problem.param();
     if (problem.response().status() == 405) {
       http.response()
           .putHeader("allow", revision == McpRevision.SESSIONS ? "POST, GET, DELETE" : "POST");
     }
-    answer.send(problem.response());
   }
 
   @Override
@@ -243,6 +247,11 @@ final class McpExchange extends HttpExchange {
             : RoutedCall.start(router, on, request, owner, only, call().kind() != CallKind.REQUEST);
     routed = call;
     return call;
+  }
+
+  @Override
+  boolean takesSlots() {
+    return call().kind() == CallKind.REQUEST;
   }
 
   @Override

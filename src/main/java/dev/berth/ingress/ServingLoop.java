@@ -157,6 +157,11 @@ abstract class ServingLoop {
     return done.future();
   }
 
+  /** Returns the size up to which a body is read whole, within this maximum. */
+  int wholeBytes(long maxBytes) {
+    return (int) Math.min(maxBytes, Math.min(maxBodyBytes, ingress.bodies.most / 2));
+  }
+
   void after(long millis, Runnable task) {
     context.owner().setTimer(millis, timer -> task.run());
   }

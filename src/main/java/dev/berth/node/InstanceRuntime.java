@@ -21,6 +21,7 @@ import dev.berth.controller.ControllerEvent.UpstreamProbed;
 import dev.berth.dialect.ModelAdmission;
 import dev.berth.dialect.ModelCatalog;
 import dev.berth.dialect.mcp.McpRouteRules;
+import dev.berth.ingress.CostRule;
 import dev.berth.ingress.DialectRoute;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
@@ -249,6 +250,7 @@ final class InstanceRuntime {
             settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
             accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)))
         .withMcp(mcp(settings.find(DeploymentConfig.MCP)))
+        .withCost(CostRule.of(settings))
         .withEdge(edge);
   }
 
