@@ -59,6 +59,11 @@ public interface DeploymentHandle {
     return options(options().withReservationTtl(ttl));
   }
 
+  /** Returns a handle whose calls take this many slots each: {@link CallOptions#withCost}. */
+  default DeploymentHandle withCost(int slots) {
+    return options(options().withCost(slots));
+  }
+
   /**
    * Returns a handle that sends and receives typed values: {@code prices.typed(Order.class,
    * Price.class).call(order)}.
@@ -95,8 +100,9 @@ public interface DeploymentHandle {
   Future<StreamedResponse> stream(Request request);
 
   /**
-   * Chooses a replica and reserves one of its slots, waiting in the same queue as calls. A dispatch
-   * of the selection uses the method name and the session that this handle has now.
+   * Chooses a replica and reserves one of its slots, or as many as the cost of this handle, waiting
+   * in the same queue as calls. A dispatch of the selection uses the method name, the session and
+   * the cost that this handle has now.
    *
    * @return the selection, which the caller must dispatch or close; otherwise its lease expires
    */

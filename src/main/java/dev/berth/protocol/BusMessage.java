@@ -1,5 +1,6 @@
 package dev.berth.protocol;
 
+import static dev.berth.protocol.Wire.WireForm.COST;
 import static dev.berth.protocol.Wire.WireForm.FIXED;
 import static dev.berth.protocol.Wire.WireForm.LEFT;
 import static dev.berth.protocol.Wire.WireForm.SIGNED;
@@ -58,6 +59,7 @@ public sealed interface BusMessage {
    *     {@link RequestFrame}s; the replica grants credit for them once it has accepted the request
    * @param explained whether the reply contains {@link HandlerTime}; the calls of the handler are
    *     then explained too
+   * @param cost number of slots, 1 to 65 535
    */
   record CallRequest(
       long callId,
@@ -74,7 +76,8 @@ public sealed interface BusMessage {
       String sessionId,
       Request request,
       boolean bodyFollows,
-      boolean explained)
+      boolean explained,
+      @Wire(COST) int cost)
       implements BusMessage, ToReplica {}
 
   /**
@@ -121,14 +124,15 @@ public sealed interface BusMessage {
   record StreamCredit(long callId, RouterAddress source, ReplicaAddress target, long limit)
       implements BusMessage, ToReplica {}
 
-  /** Reserves a slot under a lease. A repeated attempt returns the same lease. */
+  /** Reserves {@code cost} slots under a lease. A repeated attempt returns the same lease. */
   record ReserveSlot(
       long callId,
       RouterAddress source,
       AttemptId attempt,
       ReplicaAddress target,
       @Wire(SIGNED) long ttlMs,
-      @Wire(LEFT) long acceptMicros)
+      @Wire(LEFT) long acceptMicros,
+      @Wire(COST) int cost)
       implements BusMessage, ToReplica {}
 
   /**
@@ -366,6 +370,7 @@ public sealed interface BusMessage {
    *
    * @param ttlMicros time to live from the sending of this message; the receiver subtracts the
    *     transit time
+   * @param cost number of slots of a transferred lease; otherwise 1, as the receiver knows it
    */
   record SlotReserved(
       long callId,
@@ -373,7 +378,8 @@ public sealed interface BusMessage {
       ReplicaAddress target,
       SlotToken token,
       @Wire(LEFT) long ttlMicros,
-      long load)
+      long load,
+      @Wire(COST) int cost)
       implements Answer {}
 
   /** A renewed reservation, with its full time to live from now, as its owner reports it. */
@@ -390,17 +396,19 @@ public sealed interface BusMessage {
   record ReplicaLoad(ReplicaAddress target, long load) implements BusMessage {}
 
   /**
-   * A freed slot, offered to a previously refused router as a short lease under an attempt id of
-   * the replica. A router that receives the offer too late releases it.
+   * Freed slots, offered to a previously refused router as a short lease under an attempt id of the
+   * replica. A router that receives the offer too late releases it.
    *
    * @param acceptMicros remaining time of the lease
+   * @param cost number of slots, as the refused request needs
    */
   record SlotOffer(
       ReplicaAddress target,
       AttemptId attempt,
       SlotToken token,
       @Wire(LEFT) long acceptMicros,
-      long load)
+      long load,
+      @Wire(COST) int cost)
       implements BusMessage {}
 
   // --- instance to controller ---

@@ -61,7 +61,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   private InvocationPhase phase = InvocationPhase.GATHERING;
   private final boolean bodyFollows; // chunks of it follow the request message
   final boolean slotless;
-  private boolean slotHeld = true; // or its place among the requests without a slot
+  private char slots; // held, or places among the requests without a slot: 1 to 65 535; 0 once free
   private boolean zombie;
   private int wholeBytes; // of a body inside its request
   private int countedBytes; // of that body, in the budget after a cancel
@@ -81,6 +81,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     this.streamWindow = message.streamWindow();
     this.bodyFollows = message.bodyFollows();
     this.slotless = message.admission() == Admission.NoSlot.NO_SLOT;
+    this.slots = (char) message.cost();
     this.dueAt = deadline;
   }
 
@@ -415,11 +416,12 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     return host.replica.slots().load();
   }
 
-  /** Frees the slot, once, before the message that reports it as free. */
+  /** Frees the slots, once, before the message that reports them as free. */
   void settleSlot() {
-    if (slotHeld) {
-      slotHeld = false;
-      host.replica.settle(slotless);
+    int held = slots;
+    if (held > 0) {
+      slots = 0;
+      host.replica.settle(slotless, held);
     }
   }
 
@@ -510,7 +512,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
       return;
     }
     if (cancelled()) {
-      if (!zombie && graceAt <= now && slotHeld) {
+      if (!zombie && graceAt <= now && slots > 0) {
         zombie = true;
         host.replica.zombieFound();
       }

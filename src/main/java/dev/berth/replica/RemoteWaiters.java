@@ -46,6 +46,7 @@ final class RemoteWaiters implements SlotObserver {
     final AtomicBoolean inLine = new AtomicBoolean();
     volatile ReplicaAddress target; // the replica's address as that router knows it
     volatile long sinceNanos; // known start of its oldest wait
+    volatile int cost = 1; // slots of the request that waits since then
     volatile long offeredSequence = -1; // of the last offered token
 
     RemoteWaiter(RouterAddress router, ReplicaAddress target) {
@@ -86,9 +87,10 @@ final class RemoteWaiters implements SlotObserver {
    * Registers a router that was refused because the replica is full. Call after its refusal was
    * sent.
    *
+   * @param cost slots of the refused request
    * @param waitedMicros waiting time of the refused request
    */
-  void note(Slots slots, RouterAddress router, ReplicaAddress target, long waitedMicros) {
+  void note(Slots slots, RouterAddress router, ReplicaAddress target, int cost, long waitedMicros) {
     RemoteWaiter noted = known.get(router);
     if (noted == null) {
       if (known.size() >= bound && !makeRoom()) {
@@ -98,7 +100,7 @@ final class RemoteWaiters implements SlotObserver {
       noted = known.computeIfAbsent(router, any -> new RemoteWaiter(router, target));
     }
     noted.target = target;
-    putInLine(noted, waitedMicros);
+    putInLine(noted, cost, waitedMicros);
     // A slot freed between the refusal and this registration notified no waiter: check again.
     if (isFree(slots)) {
       onSlotFreed(slots);
@@ -109,8 +111,9 @@ final class RemoteWaiters implements SlotObserver {
    * Enqueues a router. A queued router keeps its start of waiting, whichever of its requests was
    * refused now.
    */
-  private void putInLine(RemoteWaiter noted, long waitedMicros) {
+  private void putInLine(RemoteWaiter noted, int cost, long waitedMicros) {
     if (!noted.inLine.get()) {
+      noted.cost = cost;
       noted.sinceNanos = nanoClock.getAsLong() - TimeUnit.MICROSECONDS.toNanos(waitedMicros);
       putInLine(noted);
     }
@@ -132,12 +135,12 @@ final class RemoteWaiters implements SlotObserver {
   }
 
   @Override
-  public boolean completing(Slots slots) {
+  public boolean completing(Slots slots, int done) {
     if (line.isEmpty()) {
-      return own.completing(slots);
+      return own.completing(slots, done);
     }
     // An ordinary completion calls freed(), which offers the slot.
-    return !isTheirs() && own.completing(slots);
+    return !isTheirs() && own.completing(slots, done);
   }
 
   /**
@@ -185,7 +188,7 @@ final class RemoteWaiters implements SlotObserver {
   private boolean offerOne(Slots slots) {
     for (RemoteWaiter noted = next(); noted != null; noted = next()) {
       AttemptId attempt = new AttemptId(epoch, OFFERING, offers.incrementAndGet());
-      Slots.ReserveResult reservation = slots.reserve(attempt, ttlNanos);
+      Slots.ReserveResult reservation = slots.reserve(attempt, noted.cost, ttlNanos);
       if (reservation instanceof Slots.ReserveResult.ReserveRefused refused) {
         if (refused.reason() == Refusal.FULL) {
           putInLine(noted); // another thread was faster: the router keeps its place
@@ -200,7 +203,8 @@ final class RemoteWaiters implements SlotObserver {
               attempt,
               lease.token(),
               TimeUnit.NANOSECONDS.toMicros(ttlNanos), // the slot is free after that
-              slots.load());
+              slots.load(),
+              noted.cost);
       if (sender.send(noted.router.node(), noted.router.busAddress(), offer).isSent()) {
         return true;
       }
@@ -224,10 +228,10 @@ final class RemoteWaiters implements SlotObserver {
    * Handles a request that acquired a slot by a token. If the token was an offer, its router is
    * enqueued again, as it may have another request with about the same waiting time.
    */
-  void used(RouterAddress router, long tokenSequence, long waitedMicros) {
+  void used(RouterAddress router, long tokenSequence, int cost, long waitedMicros) {
     RemoteWaiter noted = known.get(router);
     if (noted != null && noted.offeredSequence == tokenSequence) {
-      putInLine(noted, waitedMicros);
+      putInLine(noted, cost, waitedMicros);
     }
   }
 

@@ -173,12 +173,12 @@ public final class ReplicaLoop {
         run(host, peer, message);
         return;
       }
-      host.replica.settle(isSlotless(message)); // also a slot that the router held
+      host.replica.settle(isSlotless(message), message.cost()); // also slots that the router held
     }
     if (refusal == Refusal.REVOKED) {
       duplicates.increment();
     } else if (refusal != null) {
-      refuse(host, message, refusal, message.waitedMicros());
+      refuse(host, message, refusal, message.cost(), message.waitedMicros());
     }
   }
 
@@ -192,18 +192,18 @@ public final class ReplicaLoop {
       return Refusal.UNKNOWN_TOKEN; // it permits no request without a slot
     }
     if (host.stopped) {
-      Refusal refusal = slots.tryAcquire(message.attempt()); // never granted: the replica drains
+      Refusal refusal = slots.tryAcquire(message.attempt(), 1); // never granted: it drains
       return refusal == Refusal.REVOKED ? refusal : Refusal.UNKNOWN_REPLICA;
     }
     if (message.admission() instanceof Admission.Token token) {
-      Refusal refusal = slots.consume(token.token(), message.attempt());
+      Refusal refusal = slots.consume(token.token(), message.attempt(), message.cost());
       if (refusal == null) {
         host.replica.refused.used(
-            message.source(), token.token().sequence(), message.waitedMicros());
+            message.source(), token.token().sequence(), message.cost(), message.waitedMicros());
       }
       return refusal;
     }
-    return slots.tryAcquire(message.attempt());
+    return slots.tryAcquire(message.attempt(), message.cost());
   }
 
   private static boolean isSlotless(ToReplica message) {
@@ -332,9 +332,11 @@ public final class ReplicaLoop {
     Slots slots = host.replica.slots();
     Slots.ReserveResult reservation =
         slots.reserve(
-            message.attempt(), TimeUnit.MILLISECONDS.toNanos(Math.max(0, message.ttlMs())));
+            message.attempt(),
+            message.cost(),
+            TimeUnit.MILLISECONDS.toNanos(Math.max(0, message.ttlMs())));
     if (reservation instanceof Slots.ReserveResult.ReserveRefused refused) {
-      refuse(host, message, refused.reason(), 0);
+      refuse(host, message, refused.reason(), message.cost(), 0);
       return;
     }
     ports.ticks().deadlines.need(); // while the loop is busy, expired leases are swept more often
@@ -378,16 +380,18 @@ public final class ReplicaLoop {
     long micros = TimeUnit.NANOSECONDS.toMicros(ttlNanos);
     send(
         message.source(),
-        new SlotReserved(message.callId(), attempt, message.target(), token, micros, slots.load()));
+        new SlotReserved(
+            message.callId(), attempt, message.target(), token, micros, slots.load(), 1));
   }
 
-  private void refuse(LoopReplica host, ToReplica message, Refusal reason, long waitedMicros) {
+  private void refuse(
+      LoopReplica host, ToReplica message, Refusal reason, int cost, long waitedMicros) {
     refuse(message, reason, host.replica.load());
     RouterAddress to = message.source();
     if (reason == Refusal.FULL
         && !node.equals(to.node())
         && !isSlotless(message)) { // local routers observe the slots
-      host.replica.refused.note(host.replica.slots(), to, message.target(), waitedMicros);
+      host.replica.refused.note(host.replica.slots(), to, message.target(), cost, waitedMicros);
     }
   }
 

@@ -139,22 +139,22 @@ abstract class ReplicaRuntime {
   // --- reports of its invocations ---
 
   /**
-   * Frees a RUNNING slot or hands it off to a waiter: the only place where a request releases its
-   * slot.
+   * Frees RUNNING slots or hands them off to a waiter: the only place where a request releases its
+   * slots.
    */
-  void settleSlot() {
-    if (!refused.completing(slots)) {
-      slots.complete();
+  void settleSlots(int n) {
+    if (!refused.completing(slots, n)) {
+      slots.complete(n);
     }
   }
 
-  /** Ends a request: frees its slot, or its place among the requests without a slot. */
-  void settle(boolean isSlotless) {
+  /** Ends a request: frees its n slots, or its place among the requests without a slot. */
+  void settle(boolean isSlotless, int n) {
     SlotLedger beside = isSlotless ? slotless() : null;
     if (beside == null) {
-      settleSlot();
+      settleSlots(n);
     } else {
-      beside.complete();
+      beside.complete(n);
     }
   }
 

@@ -48,6 +48,11 @@ public interface CallObserver {
     return "";
   }
 
+  /** Returns the number of slots that the request takes, 1 to 65 535. Read on any thread. */
+  default int cost() {
+    return 1;
+  }
+
   /** Returns the arrival time of the request, on the loop's clock. */
   long arrivedNanos();
 

@@ -107,7 +107,7 @@ public final class ChooseOperation extends SlotRequest {
     ReplicaAddress at = to.addressFor(loop.index());
     long accept = loop.acceptMicros(to, callDeadlineNanos);
     return offer == null
-        ? new BusMessage.ReserveSlot(id, loop.address, named, at, ttlMs, accept)
+        ? new BusMessage.ReserveSlot(id, loop.address, named, at, ttlMs, accept, cost())
         : new BusMessage.RenewLease(id, loop.address, named, at, offer.token(), ttlMs, accept);
   }
 
@@ -199,6 +199,11 @@ public final class ChooseOperation extends SlotRequest {
   @Override
   public boolean accepts(RoutedReplica candidate) {
     return candidate.routable() && candidate.info.reservable();
+  }
+
+  @Override
+  public int cost() {
+    return leg.cost();
   }
 
   @Override

@@ -50,6 +50,11 @@ public class HandleCall implements CallObserver, Pending<Response> {
   }
 
   @Override
+  public int cost() {
+    return leg.cost();
+  }
+
+  @Override
   public long arrivedNanos() {
     return arrivedNanos;
   }

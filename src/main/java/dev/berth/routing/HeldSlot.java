@@ -10,7 +10,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A slot held at a replica, as used by the one call that is dispatched there. {@link
+ * Slots held at a replica, as used by the one call that is dispatched there. {@link
  * LeasedSelection} decides which call that is.
  */
 abstract class HeldSlot extends RingEntry {
@@ -87,7 +87,7 @@ abstract class HeldSlot extends RingEntry {
   /** Stops counting a remote slot as used by this instance. */
   final void giveBackCount() {
     if (!replica.here()) {
-      replica.giveBack();
+      replica.giveBack(leg.cost());
       router.pumpIfWaiting();
     }
   }

@@ -250,12 +250,14 @@ public final class LeasedSelection extends HeldSlot implements ReplicaSelection 
     if (lease != null) {
       lease.name(asker);
       SlotToken named = lease.token();
-      return new BusMessage.SlotReserved(callId, asker, at, named, left, LoadReport.NONE);
+      return new BusMessage.SlotReserved(
+          callId, asker, at, named, left, LoadReport.NONE, leg.cost());
     }
     giveBackCount();
     forget();
     SlotToken held = Objects.requireNonNull(token);
-    return new BusMessage.SlotReserved(callId, attempt(), at, held, left, LoadReport.NONE);
+    return new BusMessage.SlotReserved(
+        callId, attempt(), at, held, left, LoadReport.NONE, leg.cost());
   }
 
   /**
@@ -270,9 +272,10 @@ public final class LeasedSelection extends HeldSlot implements ReplicaSelection 
       loop.release(slot.target(), slot.attempt());
       return null;
     }
-    at.takeOver();
+    at.takeOver(slot.cost());
     long ttl = slot.ttlMicros() * 1_000;
-    return new LeasedSelection(leg, loop, at, null, slot.token(), slot.attempt(), ttl);
+    return new LeasedSelection(
+        leg.withCost(slot.cost()), loop, at, null, slot.token(), slot.attempt(), ttl);
   }
 
   @Override

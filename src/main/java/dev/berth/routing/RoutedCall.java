@@ -172,7 +172,7 @@ public final class RoutedCall extends SlotRequest {
     }
     RoutedReplica to = java.util.Objects.requireNonNull(granted.replica());
     if (owner.isSpare() && !router.hasFree(1)) { // others acquired slots meanwhile
-      granted.giveBack();
+      granted.giveBack(this);
       router.pumpIfWaiting();
       return false;
     }
@@ -303,7 +303,8 @@ public final class RoutedCall extends SlotRequest {
         sessionId(),
         outgoing == null ? request : outgoing.opening(request, to),
         bodyFollows(),
-        recorder != null);
+        recorder != null,
+        cost());
   }
 
   private boolean bodyFollows() {
@@ -907,6 +908,11 @@ public final class RoutedCall extends SlotRequest {
   @Override
   public String limit() {
     return selection == null ? owner.limit() : "";
+  }
+
+  @Override
+  public int cost() {
+    return selection == null ? owner.cost() : selection.leg.cost();
   }
 
   @Override

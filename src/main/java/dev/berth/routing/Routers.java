@@ -293,7 +293,7 @@ public final class Routers {
     remote.router.offered(
         remote.replica,
         new RemoteReplica.Offer(
-            offer.attempt(), offer.token(), now + offer.acceptMicros() * 1_000));
+            offer.attempt(), offer.token(), offer.cost(), now + offer.acceptMicros() * 1_000));
   }
 
   /**

@@ -21,7 +21,8 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request for one slot: the common part of a call and a choose.
+ * A request for {@link #cost} slots of one replica, in general one: the common part of a call and a
+ * choose.
  *
  * <pre>
  *   NEW --free slot--> SENT --reply--> DONE
@@ -90,7 +91,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
 
   /** Releases the slot acquired for a message that was not sent. */
   void unsend(RoutedReplica to) {
-    to.untake();
+    to.untake(cost());
     if (offer != null) {
       // else the slot idles until its lease expires
       loop.release(to.info.address(), offer.attempt());
@@ -496,7 +497,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     RoutedReplica from = replica;
     if (from != null && !from.here()) {
       if (countsSlot()) {
-        from.giveBack();
+        from.giveBack(cost());
       }
       from.recordLoadReport(load);
     }

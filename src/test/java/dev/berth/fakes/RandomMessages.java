@@ -59,7 +59,8 @@ public final class RandomMessages {
         "",
         request,
         false,
-        false);
+        false,
+        1);
   }
 
   /** Every type of message, as the sealed interfaces list them. */

@@ -500,7 +500,7 @@ public final class RoutingWorld implements ReplicaDirectory {
       answer(
           to,
           new BusMessage.SlotReserved(
-              callId, attempt, info.address(), token, ttlMs * 1_000, ledger.load()));
+              callId, attempt, info.address(), token, ttlMs * 1_000, ledger.load(), 1));
     }
 
     private void refused(RouterAddress to, long callId, Refusal why) {
@@ -623,7 +623,7 @@ public final class RoutingWorld implements ReplicaDirectory {
     private void complete(BusMessage.CallRequest call) {
       running.remove(call);
       boolean slotless = call.admission() == Admission.NoSlot.NO_SLOT;
-      if (!slotless && !ledger.observer().completing(ledger)) {
+      if (!slotless && !ledger.observer().completing(ledger, 1)) {
         ledger.complete();
       }
     }
@@ -648,7 +648,8 @@ public final class RoutingWorld implements ReplicaDirectory {
           attempt,
           ((Slots.ReserveResult.ReserveGranted) outcome).lease().token(),
           ttl.toNanos() / 1_000,
-          ledger.load());
+          ledger.load(),
+          1);
     }
 
     public void answer(RouterAddress to, BusMessage message) {

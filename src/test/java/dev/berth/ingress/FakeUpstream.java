@@ -213,7 +213,8 @@ final class FakeUpstream implements ReplicaDirectory {
               reserve.target(),
               TOKEN,
               reserve.ttlMs() * 1_000,
-              0));
+              0,
+              1));
     }
     return true;
   }

@@ -96,7 +96,8 @@ class DataPlaneVerticleTest {
                 "",
                 Request.get("/"),
                 false,
-                false),
+                false,
+                1),
             new DeliveryOptions().setCodecName(BusMessageCodec.NAME).setLocalOnly(true));
   }
 

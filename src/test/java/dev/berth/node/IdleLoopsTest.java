@@ -123,7 +123,8 @@ class IdleLoopsTest {
                 "",
                 Request.get("/"),
                 false,
-                false));
+                false,
+                1));
     assertThat(woken).as("the watch begins before user code runs").hasValue(1);
     timer.pass(Duration.ofMinutes(1));
     assertThat(plane.isBusy(1)).isTrue();
@@ -147,7 +148,8 @@ class IdleLoopsTest {
                 new AttemptId(2, 0, 1),
                 replica.address(),
                 100,
-                1_000));
+                1_000,
+                1));
     assertThat(replica.slots().reserved()).isOne();
     assertThat(woken).hasValue(1);
   }

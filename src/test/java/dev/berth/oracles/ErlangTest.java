@@ -294,7 +294,7 @@ class ErlangTest {
         now = end.at;
         inSystem--;
         SlotLedger ledger = ledgers.get(end.call.target().ordinal());
-        if (!ledger.observer().completing(ledger)) {
+        if (!ledger.observer().completing(ledger, 1)) {
           ledger.complete();
         }
         loop().onMessage(RoutingWorld.answer(end.call.callId()));

@@ -33,7 +33,8 @@ class AgedMessageTest {
         new AttemptId(1, 0, 1),
         new ReplicaAddress("n2", 0, 0, 1),
         10_000,
-        acceptMicros);
+        acceptMicros,
+        1);
   }
 
   private BusMessage.CallRequest call(long deadlineMicros, long acceptMicros) {
@@ -52,7 +53,8 @@ class AgedMessageTest {
         any.sessionId(),
         any.request(),
         any.bodyFollows(),
-        any.explained());
+        any.explained(),
+        1);
   }
 
   private static Buffer wire(BusMessage message) {
@@ -94,7 +96,8 @@ class AgedMessageTest {
             new ReplicaAddress("n2", 0, 0, 1),
             new SlotToken(1, 1, 1),
             10_000_000,
-            0);
+            0,
+            1);
     assertThat(aged(lease, 2_000_000).ttlMicros()).isEqualTo(8_000_000);
     assertThat(aged(lease, Long.MAX_VALUE).ttlMicros()).isZero();
     BusMessage.ReservationRenewed renewed =

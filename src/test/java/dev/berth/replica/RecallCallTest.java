@@ -205,7 +205,7 @@ class RecallCallTest {
     rig.loop()
         .onMessage(
             new ReserveSlot(
-                callId(1, 1), other, new AttemptId(98, 0, 1), wide.address(), 10_000, -1));
+                callId(1, 1), other, new AttemptId(98, 0, 1), wide.address(), 10_000, -1, 1));
     assertThat(wide.slots().hold(Duration.ofSeconds(10).toNanos())).isNotNull();
     assertThat(wide.slots().reserved()).isEqualTo(3);
 

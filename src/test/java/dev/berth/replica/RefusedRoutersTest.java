@@ -220,17 +220,17 @@ class RefusedRoutersTest {
     isRefused(AWAY, 5);
     assertOwn(own, 1);
     isRefused(AWAY_TOO, 6);
-    replica.settleSlot();
+    replica.settleSlots(1);
     SlotOffer offer = offerTo(AWAY_TOO);
     rig.send(call(replica).from(AWAY_TOO).id(callId(1, 1)).by(offer.token())); // it just came
     assertOwn(own, 2);
     assertOwn(own, 3);
-    replica.settleSlot();
+    replica.settleSlots(1);
     offerTo(AWAY); // none waits here, and it is the older one
   }
 
   private void assertOwn(OwnQueue own, int taken) {
-    replica.settleSlot(); // as a request that completes
+    replica.settleSlots(1); // as a request that completes
     assertThat(rig.bus.take()).isEmpty();
     assertThat(own.taken).hasSize(taken);
     own.taken.get(taken - 1).consume();
@@ -245,7 +245,7 @@ class RefusedRoutersTest {
     isRefused(AWAY, 103);
     isRefused(AWAY_TOO, 4);
     assertOwn(own, 1);
-    replica.settleSlot();
+    replica.settleSlots(1);
     offerTo(AWAY);
   }
 
@@ -254,7 +254,7 @@ class RefusedRoutersTest {
     ownQueue();
     isRefused(AWAY);
     for (int i = 0; i < 4; i++) {
-      replica.settleSlot();
+      replica.settleSlots(1);
       SlotOffer offer = offerTo(AWAY);
       rig.send(rig.away(replica).id(callId(1, i)).by(offer.token()));
     }
@@ -265,12 +265,12 @@ class RefusedRoutersTest {
     OwnQueue own = ownQueue();
     own.add(4);
     for (int i = 0; i < 4; i++) {
-      replica.settleSlot();
+      replica.settleSlots(1);
       assertThat(own.taken).hasSize(i + 1);
       own.taken.get(i).consume();
     }
     assertThat(own.freed).as("handed over, never free").isZero();
-    replica.settleSlot();
+    replica.settleSlots(1);
     assertAtRest(slots);
   }
 
@@ -326,7 +326,7 @@ class RefusedRoutersTest {
     own.add(1);
     rig.bus.acceptOnly(sent -> false);
 
-    replica.settleSlot();
+    replica.settleSlots(1);
 
     assertThat(own.taken).hasSize(1);
     assertThat(replica.refused.waiting()).isZero();

@@ -186,7 +186,7 @@ class ReplicaAdmissionTest {
 
     rig.send(call(replica).to(foreign).from(AWAY).ifFree());
     assertThat(rig.refusal()).isEqualTo(Refusal.FOREIGN_EPOCH);
-    rig.loop().onMessage(new ReserveSlot(callId(1, 1), AWAY, rig.attempt(), foreign, 1_000, -1));
+    rig.loop().onMessage(new ReserveSlot(callId(1, 1), AWAY, rig.attempt(), foreign, 1_000, -1, 1));
     assertThat(rig.refusal()).isEqualTo(Refusal.FOREIGN_EPOCH);
     assertThat(handler.calls).isZero();
   }
@@ -246,7 +246,7 @@ class ReplicaAdmissionTest {
   void whatComesTooLateTakesNothing() {
     rig.loop()
         .onMessage(
-            new ReserveSlot(callId(2, 1), AWAY, rig.attempt(), replica.address(), 10_000, 0));
+            new ReserveSlot(callId(2, 1), AWAY, rig.attempt(), replica.address(), 10_000, 0, 1));
     assertThat(rig.refusal()).isEqualTo(Refusal.TOO_LATE);
     assertAtRest(replica.slots());
     SlotToken token = rig.reserve(replica, rig.attempt(), 1_000);

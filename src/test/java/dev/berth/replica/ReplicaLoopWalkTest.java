@@ -226,7 +226,8 @@ class ReplicaLoopWalkTest {
                   attempt,
                   replica.address(),
                   random.nextInt(2_000),
-                  -1));
+                  -1,
+                  1));
     }
 
     private void release() {

@@ -462,7 +462,8 @@ final class ReplicaRig {
           sessionId,
           request,
           bodyFollows,
-          explained);
+          explained,
+          1);
     }
   }
 
@@ -513,7 +514,7 @@ final class ReplicaRig {
   void askFor(Replica replica, AttemptId attempt, long ttlMs) {
     loop()
         .onMessage(
-            new ReserveSlot(callId(9, 1), AWAY, attempt, replica.address(), ttlMs, 3_000_000));
+            new ReserveSlot(callId(9, 1), AWAY, attempt, replica.address(), ttlMs, 3_000_000, 1));
   }
 
   void release(Replica replica, AttemptId attempt) {

@@ -105,7 +105,8 @@ class AcceptTimeTest {
     BusMessage.SlotOffer offer = far.offered(7, Duration.ofMillis(250));
     far.answer(
         last(BusMessage.CallRequest.class).source(),
-        new BusMessage.SlotOffer(offer.target(), offer.attempt(), offer.token(), 0, offer.load()));
+        new BusMessage.SlotOffer(
+            offer.target(), offer.attempt(), offer.token(), 0, offer.load(), 1));
     world.run();
     assertThat(last(BusMessage.ReleaseSlot.class).attempt()).isEqualTo(offer.attempt());
     assertThat(world.sent(BusMessage.CallRequest.class))

@@ -431,7 +431,7 @@ class ChooseAndDispatchTest {
       replica.answer(
           reserve.source(),
           new BusMessage.SlotReserved(
-              reserve.callId(), reserve.attempt(), reserve.target(), held.token, 10_000, 0));
+              reserve.callId(), reserve.attempt(), reserve.target(), held.token, 10_000, 0, 1));
       world.run();
       assertThat(replica.ledger.reserved()).isOne();
       world.settled(selection.close());

@@ -78,7 +78,7 @@ class LoopAffinityTest {
     call(2);
     assertThat(sendersLoops).containsExactly(0);
     current = 1; // where the handler settles
-    assertThat(ledger.observer().completing(ledger)).isTrue();
+    assertThat(ledger.observer().completing(ledger, 1)).isTrue();
     current = -1;
     assertThat(tasks.get(0)).isEmpty();
     assertThat(tasks.get(1)).isEmpty();

@@ -124,7 +124,7 @@ class NotRunTest {
     a.notRun();
     assertRuns(a, "/later");
     call("/last");
-    b.ledger.observer().completing(b.ledger);
+    b.ledger.observer().completing(b.ledger, 1);
     world.run();
     assertRuns(b, "/waits");
     a.finish();

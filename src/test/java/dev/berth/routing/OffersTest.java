@@ -77,7 +77,8 @@ class OffersTest {
             attempt,
             new SlotToken(replica.info.address().epoch(), 1, 1),
             -1,
-            replica.ledger.load()));
+            replica.ledger.load(),
+            1));
     world.run();
   }
 }

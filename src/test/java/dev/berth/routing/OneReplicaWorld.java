@@ -91,7 +91,7 @@ final class OneReplicaWorld {
 
   /** The handler of the running request is done: its slot is free, its answer not yet sent. */
   void completeSlot() {
-    if (!ledger.observer().completing(ledger)) {
+    if (!ledger.observer().completing(ledger, 1)) {
       ledger.complete();
     }
   }

@@ -121,7 +121,8 @@ class RepeatedReleaseTest {
             asked.target(),
             new dev.berth.protocol.SlotToken(1, 1, 1),
             0,
-            far.ledger.load()));
+            far.ledger.load(),
+            1));
     world.pass(Duration.ofSeconds(1));
     assertThat(world.sent(ReleaseSlot.class).get(0).attempt()).isEqualTo(asked.attempt());
     assertThat(chosen.succeeded()).as("chosen: %s", chosen).isTrue();

@@ -76,7 +76,8 @@ public final class RoutingProbe {
       @Nullable RequestContext parent,
       SelectionObserver observer) {
     GangMember leg =
-        new GangMember(router, ttlNanos, requestId, "", "", parent, deadlineNanos, Long.MAX_VALUE);
+        new GangMember(
+            router, ttlNanos, requestId, "", "", parent, deadlineNanos, Long.MAX_VALUE, 1);
     long ttl = Math.min(ttlNanos, router.settings().maxReservationTtlNanos());
     ChooseOperation choice = new ChooseOperation(leg, loop, deadlineNanos, ttl, true, observer);
     choice.start();

@@ -319,7 +319,8 @@ class SelectionEdgesTest {
             reserve.target(),
             new SlotToken(1, 2, 3),
             10_000,
-            away.ledger.load()));
+            away.ledger.load(),
+            1));
     world.run();
     assertThat(away.ledger.reserved()).isZero();
     assertThat(chosen.result().leaseRemaining()).isPositive();

@@ -321,7 +321,7 @@ class SlotQueueTest {
     remote.recordLoadReport(LoadReport.of(5, 10, 2)); // 2 of them ours
     SlotsProbe.take(remote);
     assertThat(remote.ongoing()).isEqualTo(6);
-    IntStream.range(0, 3).forEach(i -> remote.giveBack());
+    IntStream.range(0, 3).forEach(i -> remote.giveBack(1));
     assertThat(remote.ongoing()).isEqualTo(3);
   }
 

@@ -6,8 +6,8 @@ import dev.berth.protocol.SlotToken;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A slot reserved until a deadline. A lease ends exactly once: consumed, released or expired. The
- * thread that ends the lease changes the slot's state. Thread-safe.
+ * One or more slots of a replica, reserved until a deadline. A lease ends exactly once: consumed,
+ * released or expired. The thread that ends the lease changes the state of its slots. Thread-safe.
  */
 public interface SlotLease {
 
@@ -23,15 +23,15 @@ public interface SlotLease {
   long deadlineNanos();
 
   /**
-   * Moves the slot from RESERVED to RUNNING. Checks the deadline itself, so the result never
+   * Moves the slots from RESERVED to RUNNING. Checks the deadline itself, so the result never
    * depends on a sweep.
    *
-   * @return null when the slot now runs the caller's request, which requires one {@link
-   *     Slots#complete}; else the reason for the refusal
+   * @return null when the slots now run the caller's request, which requires one {@link
+   *     Slots#complete(int)}; else the reason for the refusal
    */
   @Nullable Refusal consume();
 
-  /** Moves the slot from RESERVED to FREE. Returns false when the lease had ended. */
+  /** Moves the slots from RESERVED to FREE. Returns false when the lease had ended. */
   boolean release();
 
   /**

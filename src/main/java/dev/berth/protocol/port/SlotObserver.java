@@ -21,10 +21,12 @@ public interface SlotObserver {
   }
 
   /**
-   * Notifies the observer that a request is about to complete. The observer may acquire the slot by
-   * {@link Slots#completeAndHold}, and then returns true: the completion is done.
+   * Notifies the observer that a request is about to complete. The observer may acquire its slots
+   * by {@link Slots#completeAndHold}, and then returns true: the completion is done.
+   *
+   * @param done slots of the request
    */
-  default boolean completing(Slots slots) {
+  default boolean completing(Slots slots, int done) {
     return false;
   }
 

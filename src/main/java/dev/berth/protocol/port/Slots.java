@@ -8,9 +8,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The slots of one replica, at the instance that hosts it. Thread-safe; never blocks.
  *
- * <p>Contract: (1) No grant when {@code ongoing >= maxOngoing} or draining. (2) Every grant ends in
- * exactly one complete, release or expiry. (3) An attempt is granted at most once. (4) Each freed
- * slot is reported to the {@link SlotObserver}, after the state has changed.
+ * <p>Contract: (1) A grant takes all of its n slots in one step, or none: none when {@code ongoing
+ * + n > maxOngoing} or draining. (2) Every granted slot ends in exactly one complete, release or
+ * expiry; the slots of a lease end together. (3) An attempt is granted at most once. (4) Freed
+ * slots are reported to the {@link SlotObserver}, after the state has changed.
+ *
+ * <p>Methods without {@code n} are for one slot.
  */
 public interface Slots {
 
@@ -24,55 +27,87 @@ public interface Slots {
   boolean draining();
 
   /**
-   * Moves a slot from FREE to RUNNING for the caller. Each success requires one {@link #complete}.
+   * Moves n slots from FREE to RUNNING for the caller. Each success requires one {@link
+   * #complete(int)} of as many.
    */
-  boolean tryAcquire();
+  boolean tryAcquire(int n);
+
+  default boolean tryAcquire() {
+    return tryAcquire(1);
+  }
 
   /**
-   * Moves a slot from FREE to RUNNING for a remote request, at most once per attempt. A refused
+   * Moves n slots from FREE to RUNNING for a remote request, at most once per attempt. A refused
    * attempt is recorded so that a late duplicate cannot run.
    *
    * @return null when granted, REVOKED when the attempt is already known or was released before,
    *     else the reason for the refusal
    */
-  @Nullable Refusal tryAcquire(AttemptId attempt);
+  @Nullable Refusal tryAcquire(AttemptId attempt, int n);
+
+  default @Nullable Refusal tryAcquire(AttemptId attempt) {
+    return tryAcquire(attempt, 1);
+  }
 
   /**
-   * Moves a slot from FREE to RESERVED under a lease of the attempt. A repeated attempt whose lease
-   * is still active returns the same lease.
+   * Moves n slots from FREE to RESERVED under a lease of the attempt. A repeated attempt whose
+   * lease is still active returns the same lease.
    *
    * @param ttlNanos time to live from now; limited to the ledger's maximum
    */
-  ReserveResult reserve(AttemptId attempt, long ttlNanos);
+  ReserveResult reserve(AttemptId attempt, int n, long ttlNanos);
+
+  default ReserveResult reserve(AttemptId attempt, long ttlNanos) {
+    return reserve(attempt, 1, ttlNanos);
+  }
 
   /**
-   * Moves a slot from FREE to RESERVED for a hand-off inside this instance, under a lease without
+   * Moves n slots from FREE to RESERVED for a hand-off inside this instance, under a lease without
    * an attempt id.
    *
-   * @return null when no slot is free
+   * @return null when fewer slots are free
    */
-  @Nullable SlotLease hold(long ttlNanos);
+  @Nullable SlotLease hold(int n, long ttlNanos);
+
+  default @Nullable SlotLease hold(long ttlNanos) {
+    return hold(1, ttlNanos);
+  }
 
   /**
-   * Moves the caller's slot from RUNNING to RESERVED in one step: the caller's request is complete
-   * and the slot is reserved for the next. Counts as a complete and a grant.
+   * Completes the caller's request and reserves slots for the next one in one step. Counts as a
+   * complete and a grant.
    *
-   * @return null when the replica drains or exceeds a lowered maximum; then nothing has changed,
-   *     and {@link #complete} is still required
+   * @param done slots of the caller's request
+   * @param next slots of the next request
+   * @return null when the replica drains, or the next request does not fit; then nothing has
+   *     changed, and {@link #complete} is still required
    */
-  @Nullable SlotLease completeAndHold(long ttlNanos);
+  @Nullable SlotLease completeAndHold(int done, int next, long ttlNanos);
 
-  /** Moves a slot from RUNNING to FREE. Called once for each slot that became RUNNING. */
-  void complete();
+  default @Nullable SlotLease completeAndHold(long ttlNanos) {
+    return completeAndHold(1, 1, ttlNanos);
+  }
+
+  /** Moves n slots from RUNNING to FREE. Called once for each grant that became RUNNING. */
+  void complete(int n);
+
+  default void complete() {
+    complete(1);
+  }
 
   /**
    * Consumes the lease of a token that was received in a message.
    *
    * @param attempt the request's own attempt, granted at most once as in {@link
-   *     #tryAcquire(AttemptId)}
-   * @return null when the slot now runs the request; else the reason for the refusal
+   *     #tryAcquire(AttemptId, int)}
+   * @param n slots of the request; a lease of another number of slots is refused as unknown
+   * @return null when the slots now run the request; else the reason for the refusal
    */
-  @Nullable Refusal consume(SlotToken token, AttemptId attempt);
+  @Nullable Refusal consume(SlotToken token, AttemptId attempt, int n);
+
+  default @Nullable Refusal consume(SlotToken token, AttemptId attempt) {
+    return consume(token, attempt, 1);
+  }
 
   /**
    * Ends the lease of an attempt, or refuses its late arrival with REVOKED. Returns whether a slot

@@ -106,6 +106,15 @@ final class WireReader {
     return sent < 0 ? sent : Math.max(0, sent - ageMicros);
   }
 
+  /** Reads a number of slots, which is 1 at the end of the fields. */
+  long cost(String field) {
+    long slots = position < body ? varint(field) : 1;
+    if (slots < 1 || slots > 0xFFFF) {
+      throw new WireFormatException(field + ": " + slots + " (expected: 1 to 65535)");
+    }
+    return slots;
+  }
+
   long fixed64(String field) {
     require(field, Long.BYTES);
     long value = in.getLong(position);

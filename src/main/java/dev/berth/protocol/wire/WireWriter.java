@@ -73,6 +73,13 @@ final class WireWriter implements BiConsumer<String, String> {
     signed(value);
   }
 
+  /** Appends a number of slots, unless it is 1. */
+  void cost(long slots) {
+    if (slots != 1) {
+      varint(slots);
+    }
+  }
+
   /** Appends random bits, which a varint would only lengthen. */
   void fixed64(long value) {
     out.appendLong(value);

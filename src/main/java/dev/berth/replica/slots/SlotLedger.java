@@ -27,7 +27,9 @@ import org.jspecify.annotations.Nullable;
  *   RUNNING --completeAndHold--> RESERVED                                 hand-off
  * </pre>
  *
- * <p><b>State.</b> The counts share one 64-bit word, so that a grant is one CAS:
+ * A request of n slots moves all of them in each step.
+ *
+ * <p><b>State.</b> The counts share one 64-bit word, so that a grant is one CAS, of any n:
  *
  * <pre>
  *   63 ......... 33 | 32    | 31 ...... 16 | 15 ..... 0
@@ -43,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  * orders must be read in one place.
  *
  * <p><b>Leases.</b> A lease is one immutable value in one atomic reference. The thread that wins
- * the CAS that ends the lease, and no other, moves its slot in the word. Between the two CASes the
+ * the CAS that ends the lease, and no other, moves its slots in the word. Between the two CASes the
  * word still counts the slot as reserved: capacity is under-used for an instant, never
  * over-granted.
  *
@@ -161,27 +163,27 @@ public final class SlotLedger extends SlotCounters implements Slots {
   // --- grants ---
 
   @Override
-  public boolean tryAcquire() {
-    return grant(RUNNING_ONE) == null;
+  public boolean tryAcquire(int n) {
+    return grant(n, RUNNING_ONE) == null;
   }
 
   @Override
-  public @Nullable Refusal tryAcquire(AttemptId attempt) {
-    return firstTime(attempt) ? recordIfRefused(attempt, grant(RUNNING_ONE)) : Refusal.REVOKED;
+  public @Nullable Refusal tryAcquire(AttemptId attempt, int n) {
+    return firstTime(attempt) ? recordIfRefused(attempt, grant(n, RUNNING_ONE)) : Refusal.REVOKED;
   }
 
   @Override
-  public ReserveResult reserve(AttemptId attempt, long ttlNanos) {
+  public ReserveResult reserve(AttemptId attempt, int n, long ttlNanos) {
     if (memory.state(attempt) != AttemptState.NEVER) {
       return repeated(attempt);
     }
-    Refusal refusal = grant(RESERVED_ONE);
+    Refusal refusal = grant(n, RESERVED_ONE);
     if (refusal != null) {
       // else a late duplicate could get a lease
       note(attempt, AttemptState.REFUSED);
       return new ReserveResult.ReserveRefused(refusal);
     }
-    Lease lease = holding(attempt, ttlNanos);
+    Lease lease = holding(attempt, n, ttlNanos);
     if (!memory.note(attempt, lease, nanoClock.getAsLong())) {
       lease.release(); // a duplicate or a release arrived in between
       return repeated(attempt);
@@ -193,12 +195,12 @@ public final class SlotLedger extends SlotCounters implements Slots {
   }
 
   @Override
-  public @Nullable SlotLease hold(long ttlNanos) {
-    return grant(RESERVED_ONE) == null ? holding(null, ttlNanos) : null;
+  public @Nullable SlotLease hold(int n, long ttlNanos) {
+    return grant(n, RESERVED_ONE) == null ? holding(null, n, ttlNanos) : null;
   }
 
-  private Lease holding(@Nullable AttemptId attempt, long ttlNanos) {
-    Lease lease = new Lease(attempt, deadline(ttlNanos));
+  private Lease holding(@Nullable AttemptId attempt, int n, long ttlNanos) {
+    Lease lease = new Lease(attempt, n, deadline(ttlNanos));
     live.add(lease); // before another thread can see and end it
     return lease;
   }
@@ -209,21 +211,24 @@ public final class SlotLedger extends SlotCounters implements Slots {
     return now + (draining() ? Math.min(wanted, drainDeadlineNanos - now) : wanted);
   }
 
-  /** Acquires a slot by a CAS that adds {@code one} to the word. Returns null or the refusal. */
-  private @Nullable Refusal grant(long one) {
+  /**
+   * Acquires n slots by a CAS that adds {@code one} for each to the word. Returns null or the
+   * refusal.
+   */
+  private @Nullable Refusal grant(int n, long one) {
     for (; ; ) {
       long seen = word();
       if ((seen & DRAIN_BIT) != 0) {
         return Refusal.DRAINING;
       }
-      if (ongoing(seen) >= maxOngoing) {
+      if (ongoing(seen) + n > maxOngoing) {
         if (word() == seen) { // else the count and the maximum may be of different times
           return Refusal.FULL;
         }
         continue;
       }
-      if (changeWord(seen, seen + one + STAMP_ONE)) {
-        GRANTED.getAndIncrement(this);
+      if (changeWord(seen, seen + n * one + STAMP_ONE)) {
+        GRANTED.getAndAdd(this, n);
         return null;
       }
     }
@@ -263,11 +268,11 @@ public final class SlotLedger extends SlotCounters implements Slots {
   // --- ends ---
 
   @Override
-  public void complete() {
+  public void complete(int n) {
     for (; ; ) {
-      long seen = requireRunning();
-      if (changeWord(seen, seen - RUNNING_ONE + STAMP_ONE)) {
-        COMPLETED.getAndIncrement(this);
+      long seen = requireRunning(n);
+      if (changeWord(seen, seen - n * RUNNING_ONE + STAMP_ONE)) {
+        COMPLETED.getAndAdd(this, n);
         observer.onSlotFreed(this);
         return;
       }
@@ -275,35 +280,37 @@ public final class SlotLedger extends SlotCounters implements Slots {
   }
 
   @Override
-  public @Nullable SlotLease completeAndHold(long ttlNanos) {
+  public @Nullable SlotLease completeAndHold(int done, int next, long ttlNanos) {
     for (; ; ) {
-      long seen = requireRunning();
-      if ((seen & DRAIN_BIT) != 0 || ongoing(seen) > maxOngoing) {
+      long seen = requireRunning(done);
+      if ((seen & DRAIN_BIT) != 0 || ongoing(seen) - done + next > maxOngoing) {
         return null;
       }
-      if (changeWord(seen, seen - RUNNING_ONE + RESERVED_ONE + STAMP_ONE)) {
-        COMPLETED.getAndIncrement(this);
-        GRANTED.getAndIncrement(this);
-        return holding(null, ttlNanos);
+      if (changeWord(seen, seen - done * RUNNING_ONE + next * RESERVED_ONE + STAMP_ONE)) {
+        COMPLETED.getAndAdd(this, done);
+        GRANTED.getAndAdd(this, next);
+        return holding(null, next, ttlNanos);
       }
     }
   }
 
-  private long requireRunning() {
+  private long requireRunning(int n) {
     long seen = word();
-    if ((seen & COUNT_MASK) == 0) {
-      throw new IllegalStateException("running: 0 (expected: a request to complete)");
+    if ((seen & COUNT_MASK) < n) {
+      throw new IllegalStateException(
+          "running: " + (seen & COUNT_MASK) + " (expected: a request of " + n + " to complete)");
     }
     return seen;
   }
 
   @Override
-  public @Nullable Refusal consume(SlotToken token, AttemptId attempt) {
+  public @Nullable Refusal consume(SlotToken token, AttemptId attempt, int n) {
     if (!firstTime(attempt)) {
       return Refusal.REVOKED;
     }
     Lease lease = find(token);
-    return recordIfRefused(attempt, lease == null ? unknown(token) : lease.consume());
+    return recordIfRefused(
+        attempt, lease == null || lease.cost != n ? unknown(token) : lease.consume());
   }
 
   @Override
@@ -489,11 +496,13 @@ public final class SlotLedger extends SlotCounters implements Slots {
   /** A lease of this ledger. The token is made on first use, as most leases need none. */
   final class Lease implements SlotLease {
     private volatile @Nullable AttemptId attempt; // null when no message names the lease
+    private final int cost; // number of slots
     private final AtomicReference<LeaseState> state;
     private final AtomicReference<@Nullable SlotToken> token = new AtomicReference<>();
 
-    Lease(@Nullable AttemptId attempt, long deadlineNanos) {
+    Lease(@Nullable AttemptId attempt, int cost, long deadlineNanos) {
       this.attempt = attempt;
+      this.cost = cost;
       this.state = new AtomicReference<>(new LeaseState.ActiveLease(deadlineNanos));
     }
 
@@ -609,10 +618,10 @@ public final class SlotLedger extends SlotCounters implements Slots {
       live.remove(this);
       long change =
           how == LeaseState.EndedLease.CONSUMED ? RUNNING_ONE - RESERVED_ONE : -RESERVED_ONE;
-      change(seen -> seen + change + STAMP_ONE);
+      change(seen -> seen + cost * change + STAMP_ONE);
       if (how != LeaseState.EndedLease.CONSUMED) {
         (how == LeaseState.EndedLease.EXPIRED ? EXPIRED : RELEASED)
-            .getAndIncrement(SlotLedger.this);
+            .getAndAdd(SlotLedger.this, cost);
       }
       long now = nanoClock.getAsLong();
       SlotToken made = token.get();

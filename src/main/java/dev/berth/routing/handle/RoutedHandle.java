@@ -151,7 +151,8 @@ public record RoutedHandle(
         sessionId(),
         parent,
         deadline(),
-        options.timeout().isPresent() ? Long.MAX_VALUE : router.settings().requestTimeoutNanos());
+        options.timeout().isPresent() ? Long.MAX_VALUE : router.settings().requestTimeoutNanos(),
+        options.cost());
   }
 
   // --- inherited from the parent ---

@@ -84,7 +84,7 @@ final class PendingReservation implements LegsObserver {
             wish.ttlNanos() > 0 ? wish.ttlNanos() : router.settings().reservationTtlNanos(),
             router.settings().maxReservationTtlNanos());
     return new GangMember(
-        router, ttl, "", "", wish.sessionId(), null, SlotRequest.NO_DEADLINE, Long.MAX_VALUE);
+        router, ttl, "", "", wish.sessionId(), null, SlotRequest.NO_DEADLINE, Long.MAX_VALUE, 1);
   }
 
   /** Adds a waiting caller. Returns false if all others have left, so that no result will come. */

@@ -74,7 +74,7 @@ final class TokenEntry {
     }
     long left = Math.max(0, slot.ttlMicros() - (now - givenNanos) / 1_000);
     return new SlotReserved(
-        slot.callId(), slot.attempt(), slot.target(), slot.token(), left, slot.load());
+        slot.callId(), slot.attempt(), slot.target(), slot.token(), left, slot.load(), slot.cost());
   }
 
   boolean forgettable(long now) {

@@ -4,7 +4,8 @@ import dev.berth.protocol.port.SlotLease;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The proof of an acquired slot. The receiver must use or release the grant. A local slot runs a
+ * The proof of acquired slots: of one, or of the {@link WaiterOwner#cost} of the receiver, which
+ * therefore must not change. The receiver must use or release the grant. A local slot runs a
  * request at once, or a lease holds the slot. For a remote slot, the grant contains an offered
  * slot, which the replica holds for this router. A remote grant without an offer is only an
  * estimate that the replica has a free slot. A grant without a replica means that no slot will
@@ -29,15 +30,10 @@ public record Grant(
     if (replica != null) {
       replica.limits.giveBack(by.limit());
     }
-    giveBack();
-  }
-
-  /** Releases an unused grant. */
-  public void giveBack() {
     if (lease != null) {
       lease.release();
     } else if (replica != null) {
-      replica.untake();
+      replica.untake(by.cost());
       if (offer != null) {
         replica.decline(offer);
       }

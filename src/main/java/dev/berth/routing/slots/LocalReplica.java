@@ -47,15 +47,15 @@ public final class LocalReplica extends RoutedReplica implements SlotObserver {
   }
 
   @Override
-  @Nullable Grant take(long holdNanos) {
+  @Nullable Grant take(long holdNanos, int cost) {
     return holdNanos != Grant.RUN
-        ? toGrant(slots.hold(holdNanos))
-        : slots.tryAcquire() ? run : null;
+        ? toGrant(slots.hold(cost, holdNanos))
+        : slots.tryAcquire(cost) ? run : null;
   }
 
   @Override
-  @Nullable Grant takeCompleted(long holdNanos) {
-    return toGrant(slots.completeAndHold(holdNanos));
+  @Nullable Grant takeCompleted(int done, long holdNanos, int cost) {
+    return toGrant(slots.completeAndHold(done, cost, holdNanos));
   }
 
   private @Nullable Grant toGrant(@Nullable SlotLease lease) {
@@ -63,8 +63,8 @@ public final class LocalReplica extends RoutedReplica implements SlotObserver {
   }
 
   @Override
-  public void untake() {
-    slots.complete();
+  public void untake(int cost) {
+    slots.complete(cost);
   }
 
   @Override
@@ -88,8 +88,8 @@ public final class LocalReplica extends RoutedReplica implements SlotObserver {
   }
 
   @Override
-  public boolean completing(Slots freeing) {
-    return queue.hasTakers() && eligible() && queue.handOff(this);
+  public boolean completing(Slots freeing, int done) {
+    return queue.hasTakers() && eligible() && queue.handOff(this, done);
   }
 
   @Override

@@ -24,8 +24,9 @@ public final class Pick {
   }
 
   /**
-   * Acquires a slot of the first replica with a free slot. This method tries the ranked replicas in
-   * their order, and then all eligible replicas, so that it finds each free slot.
+   * Acquires the request's slots of the first replica with as many free slots. This method tries
+   * the ranked replicas in their order, and then all eligible replicas, so that it finds each of
+   * them.
    *
    * @param holdNanos the hold time in nanoseconds, or {@link Grant#RUN} to run at once
    * @return null if every replica that the request accepts is full
@@ -59,7 +60,7 @@ public final class Pick {
 
   private static @Nullable Grant ask(RoutedReplica replica, WaiterOwner who, long holdNanos) {
     return who.accepts(replica) && replica.limits.tryTake(who.limit())
-        ? orGiveBack(replica.take(holdNanos), replica, who)
+        ? orGiveBack(replica.take(holdNanos, who.cost()), replica, who)
         : null;
   }
 
@@ -72,10 +73,10 @@ public final class Pick {
     return slot;
   }
 
-  /** Completes a request and grants its slot to a waiter, so that the slot never becomes free. */
-  static @Nullable Grant passOn(RoutedReplica freeing, WaiterOwner to) {
+  /** Completes a request and grants its slots to a waiter, so that they never become free. */
+  static @Nullable Grant passOn(RoutedReplica freeing, int done, WaiterOwner to) {
     return freeing.limits.tryTake(to.limit())
-        ? orGiveBack(freeing.takeCompleted(to.holdNanos()), freeing, to)
+        ? orGiveBack(freeing.takeCompleted(done, to.holdNanos(), to.cost()), freeing, to)
         : null;
   }
 }

@@ -43,16 +43,16 @@ public final class RemoteReplica extends RoutedReplica {
   record ReceivedLoadReport(long load, int ownThen, long atNanos) {}
 
   /**
-   * A slot that the replica holds for this router under a lease. The replica made the attempt id.
+   * Slots that the replica holds for this router under a lease. The replica made the attempt id.
    */
-  public record Offer(AttemptId attempt, SlotToken token, long untilNanos) {}
+  public record Offer(AttemptId attempt, SlotToken token, int cost, long untilNanos) {}
 
   private final Grant room = Grant.run(this); // for a slot estimated to be free
   private final LongSupplier nanoClock;
   private final Consumer<AttemptId> declined; // sends the release
   private final Runnable loopChanged; // runs when the replica's loop blocks or recovers
   private final String busAddress;
-  final AtomicInteger own = new AtomicInteger(); // this instance's requests that have not ended
+  final AtomicInteger own = new AtomicInteger(); // slots of this instance's requests
   final AtomicReference<@Nullable ReceivedLoadReport> report = new AtomicReference<>();
   private final ConcurrentLinkedQueue<Offer> offers = new ConcurrentLinkedQueue<>();
   private long newestOffer; // highest offer number; guarded by this object's lock
@@ -96,16 +96,16 @@ public final class RemoteReplica extends RoutedReplica {
     return last == null ? info.maxOngoing() : LoadReport.max(last.load);
   }
 
-  /** Returns an offered slot, or an estimate of a free slot; the replica may refuse an estimate. */
+  /** Returns offered slots, or an estimate of free slots; the replica may refuse an estimate. */
   @Override
-  @Nullable Grant take(long holdNanos) {
-    Offer offer = takeOffer();
+  @Nullable Grant take(long holdNanos, int cost) {
+    Offer offer = takeOffer(cost);
     if (offer == null
-        && (silent || ongoing() >= maxOngoing())
+        && (silent || ongoing() + cost > maxOngoing())
         && !probe.compareAndSet(true, false)) {
       return null;
     }
-    own.incrementAndGet();
+    own.addAndGet(cost);
     return offer == null ? room : new Grant(this, null, offer);
   }
 
@@ -116,13 +116,13 @@ public final class RemoteReplica extends RoutedReplica {
   }
 
   @Override
-  public void giveBack() {
-    own.decrementAndGet();
+  public void giveBack(int cost) {
+    own.addAndGet(-cost);
   }
 
   @Override
-  public void takeOver() {
-    own.incrementAndGet();
+  public void takeOver(int cost) {
+    own.addAndGet(cost);
   }
 
   @Override
@@ -199,13 +199,16 @@ public final class RemoteReplica extends RoutedReplica {
     return true;
   }
 
-  /** Removes and returns an offer that has not expired; null if there is none. */
-  private @Nullable Offer takeOffer() {
+  /** Removes and returns an offer of as many slots that has not expired; null if there is none. */
+  private @Nullable Offer takeOffer(int cost) {
     long now = nanoClock.getAsLong();
-    for (Offer offer = offers.poll(); offer != null; offer = offers.poll()) {
-      offersSize.decrementAndGet();
-      if (offer.untilNanos - now > 0) {
-        return offer;
+    for (Offer offer : offers) {
+      boolean expired = offer.untilNanos - now <= 0;
+      if ((expired || offer.cost == cost) && offers.remove(offer)) {
+        offersSize.decrementAndGet();
+        if (!expired) {
+          return offer;
+        }
       }
     }
     return null;

@@ -47,36 +47,39 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   // --- acquiring slots: called by Pick only ---
 
   /**
-   * Acquires a slot.
+   * Acquires slots.
    *
-   * @param holdNanos the hold time in nanoseconds of a local slot, or {@link Grant#RUN}
-   * @return null if no slot of a local replica is free, or a remote replica seems full
+   * @param holdNanos the hold time in nanoseconds of local slots, or {@link Grant#RUN}
+   * @param cost number of slots
+   * @return null if fewer slots of a local replica are free, or a remote replica seems full
    */
-  abstract @Nullable Grant take(long holdNanos);
+  abstract @Nullable Grant take(long holdNanos, int cost);
 
   /**
-   * Completes a request of a local replica and acquires its slot in one step. Returns null if that
-   * is impossible.
+   * Completes a request of a local replica and acquires slots in one step. Returns null if that is
+   * impossible.
+   *
+   * @param done slots of the completed request
    */
-  @Nullable Grant takeCompleted(long holdNanos) {
+  @Nullable Grant takeCompleted(int done, long holdNanos, int cost) {
     return null;
   }
 
   // --- after acquiring ---
 
-  /** Releases an unused slot that was acquired to run on. */
-  public void untake() {
-    giveBack();
+  /** Releases unused slots that were acquired to run on. */
+  public void untake(int cost) {
+    giveBack(cost);
   }
 
   /**
-   * Stops counting a remote slot of this instance, because its request ended, was refused or was
+   * Stops counting remote slots of this instance, because their request ended, was refused or was
    * not sent.
    */
-  public void giveBack() {}
+  public void giveBack(int cost) {}
 
-  /** Counts a remote slot that another instance's router transferred to this one. */
-  public void takeOver() {}
+  /** Counts remote slots that another instance's router transferred to this one. */
+  public void takeOver(int cost) {}
 
   /** Declines all offers that no waiter used. */
   public void declineOffers() {}

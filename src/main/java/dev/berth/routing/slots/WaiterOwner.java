@@ -17,8 +17,13 @@ public interface WaiterOwner extends ReplicaRanker.Asker {
   /** Returns the index of the request's event loop. */
   int loopIndex();
 
-  /** Returns whether the request accepts a slot of this replica. */
+  /** Returns whether the request accepts slots of this replica. */
   boolean accepts(RoutedReplica replica);
+
+  /** Returns the number of slots of one replica that the request needs together. */
+  default int cost() {
+    return 1;
+  }
 
   /** Returns the name of the limit that the request counts for, beside its slot; empty for none. */
   default String limit() {

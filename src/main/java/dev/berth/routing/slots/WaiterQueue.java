@@ -293,30 +293,32 @@ public final class WaiterQueue {
    * never becomes free. Does nothing while another thread is the runner; the caller then completes
    * the request and calls {@link #pump}.
    *
+   * @param done slots of the request
    * @return whether this method completed the request
    */
-  boolean handOff(RoutedReplica replica) {
+  boolean handOff(RoutedReplica replica, int done) {
     if (!hasTakers() || !workInProgress.compareAndSet(0, 1)) {
       return false;
     }
     try {
-      return handOffToOldest(replica);
+      return handOffToOldest(replica, done);
     } finally {
       run(); // for the work that other threads left to this runner
     }
   }
 
-  private boolean handOffToOldest(RoutedReplica replica) {
+  private boolean handOffToOldest(RoutedReplica replica, int done) {
     absorb();
     full.clear(); // if a round failed
     Waiter waiter = ends.after;
     while (waiter != ends && !takes(waiter, replica)) {
       waiter = waiter.after;
     }
-    Grant grant = waiter == ends ? null : Pick.passOn(replica, waiter.owner);
+    Grant grant = waiter == ends ? null : Pick.passOn(replica, done, waiter.owner);
     if (grant == null) {
       return false;
     }
+    unseen |= waiter.owner.cost() < done;
     handOffs.increment();
     waiter.unlink();
     hand(waiter, grant);

@@ -194,7 +194,8 @@ class NodeBusIT {
         new AttemptId(1, 0, 1),
         new ReplicaAddress("n2~1", 0, 0, 1),
         5_000,
-        20_000_000);
+        20_000_000,
+        1);
   }
 
   private static BusMessage accepted(long id) {

@@ -102,7 +102,13 @@ class LinkBusIT {
 
   private static ReserveSlot reserve(RouterAddress from, long acceptMicros) {
     return new ReserveSlot(
-        1, from, new AttemptId(1, 0, 1), new ReplicaAddress("n2~1", 0, 0, 1), 5_000, acceptMicros);
+        1,
+        from,
+        new AttemptId(1, 0, 1),
+        new ReplicaAddress("n2~1", 0, 0, 1),
+        5_000,
+        acceptMicros,
+        1);
   }
 
   private static BusMessage large(long id) {

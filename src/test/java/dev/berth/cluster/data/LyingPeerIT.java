@@ -146,7 +146,8 @@ class LyingPeerIT {
         new AttemptId(1, 0, 1),
         new ReplicaAddress("n2~1", 0, 0, 1),
         5_000,
-        20_000_000);
+        20_000_000,
+        1);
   }
 
   @BeforeEach

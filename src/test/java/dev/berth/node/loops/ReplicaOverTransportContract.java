@@ -106,7 +106,7 @@ abstract class ReplicaOverTransportContract extends TransportContract {
   }
 
   private ReserveSlot reserve(AttemptId attempt) {
-    return new ReserveSlot(++ids, ROUTER, attempt, replica.address(), TTL_MS, IN_TIME);
+    return new ReserveSlot(++ids, ROUTER, attempt, replica.address(), TTL_MS, IN_TIME, 1);
   }
 
   private ReleaseSlot release(AttemptId attempt) {
@@ -129,7 +129,8 @@ abstract class ReplicaOverTransportContract extends TransportContract {
         "",
         Request.get("/"),
         false,
-        false);
+        false,
+        1);
   }
 
   private void assertRefused(BusMessage message, Refusal reason) throws Exception {

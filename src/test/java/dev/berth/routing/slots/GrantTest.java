@@ -34,25 +34,25 @@ class GrantTest {
           () -> {});
 
   private static Grant taken(RoutedReplica of, long holdNanos) {
-    return Objects.requireNonNull(of.take(holdNanos));
+    return Objects.requireNonNull(of.take(holdNanos, 1));
   }
 
   @Test
   void aSlotToRunOnIsFreeAgain() {
     Grant grant = taken(here, Grant.RUN);
     assertThat(ledger.ongoing()).isOne();
-    assertThat(here.take(Grant.RUN)).isNull();
-    grant.giveBack();
+    assertThat(here.take(Grant.RUN, 1)).isNull();
+    grant.giveBack(new Asking(0) {});
     Ledgers.assertAtRest(ledger);
-    assertThat(here.take(Grant.RUN)).isNotNull();
+    assertThat(here.take(Grant.RUN, 1)).isNotNull();
   }
 
   @Test
   void aSlotThatIsHeldIsFreeAgainOnce() {
     Grant grant = taken(here, 1_000);
     assertThat(ledger.ongoing()).isOne();
-    grant.giveBack();
-    grant.giveBack();
+    grant.giveBack(new Asking(0) {});
+    grant.giveBack(new Asking(0) {});
     Ledgers.assertAtRest(ledger);
   }
 
@@ -60,8 +60,8 @@ class GrantTest {
   void roomElsewhereIsRoomAgain() {
     Grant grant = taken(elsewhere, Grant.RUN);
     assertThat(elsewhere.own.get()).isOne();
-    assertThat(elsewhere.take(Grant.RUN)).isNull();
-    grant.giveBack();
+    assertThat(elsewhere.take(Grant.RUN, 1)).isNull();
+    grant.giveBack(new Asking(0) {});
     assertThat(elsewhere.own.get()).isZero();
     assertThat(declined).isEmpty();
   }
@@ -70,10 +70,10 @@ class GrantTest {
   void anOfferedSlotIsDeclined() {
     AttemptId named = new AttemptId(1, 0, 7);
     elsewhere.offered(
-        new RemoteReplica.Offer(named, new SlotToken(1, 1, 1), clock.getAsLong() + 1_000));
+        new RemoteReplica.Offer(named, new SlotToken(1, 1, 1), 1, clock.getAsLong() + 1_000));
     Grant grant = taken(elsewhere, 1_000);
 
-    grant.giveBack();
+    grant.giveBack(new Asking(0) {});
 
     assertThat(elsewhere.own.get()).isZero();
     assertThat(declined).containsExactly(named);
@@ -81,7 +81,7 @@ class GrantTest {
 
   @Test
   void whereThereIsNoSlotNothingComesBack() {
-    Grant.UNAVAILABLE.giveBack();
+    Grant.UNAVAILABLE.giveBack(new Asking(0) {});
     Ledgers.assertAtRest(ledger);
   }
 }

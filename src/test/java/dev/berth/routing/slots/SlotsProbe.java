@@ -25,7 +25,7 @@ public final class SlotsProbe {
 
   /** Takes a slot to run on, as the pick does. */
   public static @Nullable Grant take(RoutedReplica replica) {
-    return replica.take(Grant.RUN);
+    return replica.take(Grant.RUN, 1);
   }
 
   /** Whether it stands in the queue. */

@@ -156,7 +156,7 @@ class WaiterQueueLincheckTest {
         }
       } else if (asker.running) {
         asker.running = false;
-        if (!replica.completing(ledger)) {
+        if (!replica.completing(ledger, 1)) {
           ledger.complete();
         }
       }
@@ -176,7 +176,7 @@ class WaiterQueueLincheckTest {
         Grant grant = asker.grant;
         asker.grant = null;
         asker.waiter = null;
-        grant.giveBack();
+        grant.giveBack(new Asking(0) {});
       }
     }
 

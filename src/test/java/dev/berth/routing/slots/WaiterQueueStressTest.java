@@ -117,7 +117,7 @@ class WaiterQueueStressTest {
       if (grant == null) {
         complete();
       } else if (random.nextInt(4) == 0) {
-        grant.giveBack();
+        grant.giveBack(new Asking(0) {});
       } else if (grant.lease().consume() == null) {
         running++;
       }
@@ -126,7 +126,7 @@ class WaiterQueueStressTest {
     private void complete() {
       if (running > 0) {
         running--;
-        if (!replica.completing(ledger)) {
+        if (!replica.completing(ledger, 1)) {
           ledger.complete();
         }
       }
@@ -224,7 +224,7 @@ class WaiterQueueStressTest {
     }
     for (Worker worker : workers) {
       for (Grant grant = worker.inbox.poll(); grant != null; grant = worker.inbox.poll()) {
-        grant.giveBack();
+        grant.giveBack(new Asking(0) {});
       }
       for (; worker.running > 0; worker.running--) {
         ledger.complete();
