@@ -163,7 +163,7 @@ class InvocationTest {
         replica.address(),
         new SlotObserver() {
           @Override
-          public boolean completing(Slots slots) {
+          public boolean completing(Slots slots, int done) {
             SlotLease lease = slots.completeAndHold(Duration.ofSeconds(1).toNanos());
             if (lease == null) {
               return false;

@@ -78,7 +78,7 @@ class RefusedRoutersTest {
     }
 
     @Override
-    public boolean completing(Slots freeing) {
+    public boolean completing(Slots freeing, int done) {
       if (waiters.isEmpty()) {
         return false;
       }

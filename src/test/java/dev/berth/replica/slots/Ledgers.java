@@ -50,7 +50,7 @@ public final class Ledgers {
     final List<Integer> ongoingWhenTold = Collections.synchronizedList(new ArrayList<>());
 
     @Override
-    public boolean completing(Slots slots) {
+    public boolean completing(Slots slots, int done) {
       return false;
     }
 
