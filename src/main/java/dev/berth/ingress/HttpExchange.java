@@ -155,14 +155,8 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
   }
 
   void call(Request.Body body, long nowNanos) {
-    if (isOver()) {
-      return;
-    }
-    CostRule rule = route.to().cost();
-    if (rule == null) {
-      proceed(body, nowNanos);
-    } else {
-      RequestCost.determine(this, rule, body, nowNanos);
+    if (!isOver()) {
+      RequestCost.determine(this, body, nowNanos);
     }
   }
 
@@ -478,6 +472,7 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     answer.meters().recordResponse(http.method(), status, now - startedNanos);
     onFinish(status, now);
     if (access != null) {
+      access.cost(call == null ? cost : call.cost()); // of its reservation, if it has one
       access.complete(status, http.bytesRead(), http.response().bytesWritten(), now);
     }
     connection.onExchangeFinished(this, now);

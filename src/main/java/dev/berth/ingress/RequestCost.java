@@ -21,10 +21,11 @@ final class RequestCost {
   }
 
   /** Determines the cost and calls the router, or refuses the request. */
-  static void determine(HttpExchange exchange, CostRule rule, Request.Body body, long nowNanos) {
+  static void determine(HttpExchange exchange, Request.Body body, long nowNanos) {
+    CostRule rule = exchange.route.to().cost();
     MultiMap headers = exchange.http.headers();
     Buffer whole = body instanceof Request.Body.Whole all ? all.bytes() : null;
-    if (!exchange.takesSlots() || ReservationHeader.of(headers) != null) {
+    if (rule == null || !exchange.takesSlots() || ReservationHeader.of(headers) != null) {
       exchange.proceed(body, nowNanos); // on the slots of its reservation, or on none
     } else if (whole == null && rule.needsBody(headers)) {
       exchange.refuseBody(ErrorResponses.TOO_MANY_REQUESTS); // no memory for the whole body

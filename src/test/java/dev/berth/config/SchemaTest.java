@@ -153,6 +153,8 @@ class SchemaTest {
         below.put("name", "d");
       } else if (name.equals("cors")) {
         below.put("origins", new JsonArray().add("https://a"));
+      } else if (path.matches(".*cost\\.(per_slot|default)") && name.equals("cost")) {
+        below.put("json_field", "f");
       } else if (name.equals("endpoints")) {
         below.put("route_prefix", "/e");
       } else if (name.equals("upstreams")) {
