@@ -13,7 +13,7 @@ public final class MemberScanner extends JsonWalker {
   private final String wanted;
   private @Nullable String found;
 
-  private MemberScanner(Buffer body, String wanted) {
+  MemberScanner(Buffer body, String wanted) {
     super(body);
     this.wanted = wanted;
   }
@@ -26,12 +26,15 @@ public final class MemberScanner extends JsonWalker {
    *     twice
    */
   public static @Nullable String scan(Buffer body, String member) {
-    MemberScanner scanner = new MemberScanner(body, member);
-    scanner.skipSpace();
-    scanner.expect('{');
-    scanner.readMembers(scanner::readMember);
-    scanner.requireEnd();
-    return "null".equals(scanner.found) ? null : scanner.found;
+    return new MemberScanner(body, member).scan();
+  }
+
+  @Nullable String scan() {
+    skipSpace();
+    expect('{');
+    readMembers(this::readMember);
+    requireEnd();
+    return "null".equals(found) ? null : found;
   }
 
   private void readMember(String name) {
