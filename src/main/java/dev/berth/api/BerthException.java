@@ -35,7 +35,9 @@ public abstract sealed class BerthException extends RuntimeException {
     /** {@link NoSuchMethod}. */
     NO_SUCH_METHOD(NoSuchMethod::new),
     /** {@link PayloadTooLarge}. */
-    PAYLOAD_TOO_LARGE(PayloadTooLarge::new);
+    PAYLOAD_TOO_LARGE(PayloadTooLarge::new),
+    /** {@link CostTooLarge}. */
+    COST_TOO_LARGE(CostTooLarge::new);
 
     private final Function<String, BerthException> make;
 
@@ -192,6 +194,17 @@ public abstract sealed class BerthException extends RuntimeException {
     /** Creates an exception with a readable message. */
     public PayloadTooLarge(String message) {
       super(Kind.PAYLOAD_TOO_LARGE, message, null);
+    }
+  }
+
+  /**
+   * Failure because the request costs more slots than any replica has. It did not run, and waits
+   * for no slot.
+   */
+  public static final class CostTooLarge extends BerthException {
+    /** Creates an exception with a readable message. */
+    public CostTooLarge(String message) {
+      super(Kind.COST_TOO_LARGE, message, null);
     }
   }
 }

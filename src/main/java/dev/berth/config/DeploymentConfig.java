@@ -123,6 +123,13 @@ public final class DeploymentConfig {
       OWN_ROUTER
           .key("queue_timeout_s", Types.SECONDS, Duration.ofSeconds(60))
           .means("Maximum wait of a request for a slot.");
+  public static final ConfigKey<Duration> MAX_OVERTAKE_MS =
+      OWN_ROUTER
+          .key("max_overtake_ms", Types.millis(0, 60_000), Duration.ofSeconds(1))
+          .means(
+              "Time during which younger requests may take slots past a request that needs more"
+                  + " slots of one replica than are free. Then the slots that become free on one"
+                  + " replica are kept for it.");
   public static final ConfigKey<Duration> REQUEST_TIMEOUT_S =
       OWN_ROUTER
           .optional("request_timeout_s", Types.SECONDS)

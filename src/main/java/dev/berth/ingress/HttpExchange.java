@@ -345,7 +345,9 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
       HttpErrorResponse told =
           failure.kind() == BerthException.Kind.NO_SUCH_METHOD && !methodName().isEmpty()
               ? HttpErrorResponse.NO_SUCH_METHOD
-              : ErrorResponses.of(call, failure, requestId, after, route.to().backpressure());
+              : failure.kind() == BerthException.Kind.COST_TOO_LARGE && cost() > 1
+                  ? HttpErrorResponse.COST_TOO_LARGE
+                  : ErrorResponses.of(call, failure, requestId, after, route.to().backpressure());
       if (is(ExchangeState.DETACHED)) {
         finish(told.status(), null);
       } else if (http.response().headWritten()) {

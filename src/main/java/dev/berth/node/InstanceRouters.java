@@ -149,6 +149,7 @@ public final class InstanceRouters {
         refusal.get(Backpressure.STATUS_CODE),
         retryAfter == null ? -1 : (int) retryAfter.toSeconds(),
         timeout == null ? Long.MAX_VALUE : timeout.toNanos(),
+        settings.get(DeploymentConfig.MAX_OVERTAKE_MS).toNanos(),
         DeploymentConfig.autoscales(settings));
   }
 

@@ -93,7 +93,7 @@ final class InstanceSeries {
     MetricSeries routed = into.with("route", routes.prefixOf(id.application()));
     routed.counter("serve_handle_request_counter", counters.handleRequests());
     routed.counter("serve_num_router_requests", router.begunCount());
-    into.gauge("serve_deployment_queued_queries", router.queued());
+    into.gauge("serve_deployment_queued_queries", router.queuedRequests());
     if (router.settings().maxQueued() >= 0) {
       into.gauge("berth_queued_queries_limit", router.settings().maxQueued());
     }

@@ -24,6 +24,10 @@ import org.jspecify.annotations.Nullable;
  * lease. An offer leaves the slot idle while in flight, so a remote router must have waited longer
  * by more than that time. No waiter starves, because its waiting time grows.
  *
+ * <p>A router whose request needs more slots than are free keeps its place, and younger waiters get
+ * them, local ones too. After {@code max_overtake_ms} they get none until the slots for its offer
+ * are free.
+ *
  * <p>A router that uses its offer is enqueued again, a router that returns its offer is not. The
  * routers' retries with backoff are then only the safety net.
  *
@@ -47,6 +51,7 @@ final class RemoteWaiters implements SlotObserver {
     volatile ReplicaAddress target; // the replica's address as that router knows it
     volatile long sinceNanos; // known start of its oldest wait
     volatile int cost = 1; // slots of the request that waits since then
+    volatile long overtakenNanos = NOBODY; // since when it has been overtaken
     volatile long offeredSequence = -1; // of the last offered token
 
     RemoteWaiter(RouterAddress router, ReplicaAddress target) {
@@ -114,6 +119,7 @@ final class RemoteWaiters implements SlotObserver {
   private void putInLine(RemoteWaiter noted, int cost, long waitedMicros) {
     if (!noted.inLine.get()) {
       noted.cost = cost;
+      noted.overtakenNanos = NOBODY;
       noted.sinceNanos = nanoClock.getAsLong() - TimeUnit.MICROSECONDS.toNanos(waitedMicros);
       putInLine(noted);
     }
@@ -140,22 +146,22 @@ final class RemoteWaiters implements SlotObserver {
       return own.completing(slots, done);
     }
     // An ordinary completion calls freed(), which offers the slot.
-    return !isTheirs() && own.completing(slots, done);
+    return !isTheirs(oldest(Integer.MAX_VALUE)) && own.completing(slots, done);
   }
 
   /**
    * Returns whether a remote router has waited longer than the local waiter by the minimum lead.
    */
-  private boolean isTheirs() {
-    RemoteWaiter oldest = oldest();
+  private boolean isTheirs(@Nullable RemoteWaiter remote) {
     long here = own.waitingSince();
-    return oldest != null && (here == NOBODY || here - oldest.sinceNanos > OFFER_NANOS);
+    return remote != null && (here == NOBODY || here - remote.sinceNanos > OFFER_NANOS);
   }
 
-  private @Nullable RemoteWaiter oldest() {
+  /** Returns the router that waits longest for at most {@code free} slots; null for none. */
+  private @Nullable RemoteWaiter oldest(int free) {
     RemoteWaiter oldest = null;
     for (RemoteWaiter each : line) {
-      if (oldest == null || each.sinceNanos - oldest.sinceNanos < 0) {
+      if (each.cost <= free && (oldest == null || each.sinceNanos - oldest.sinceNanos < 0)) {
         oldest = each;
       }
     }
@@ -168,8 +174,12 @@ final class RemoteWaiters implements SlotObserver {
       own.onSlotFreed(slots);
       return;
     }
-    while (isFree(slots) && isTheirs() && offerOne(slots)) {
-      // Offers the next free slot.
+    boolean paused = pauses(slots);
+    while (isFree(slots) && isTheirs(oldest(free(slots))) && offerOne(slots)) {
+      paused = pauses(slots);
+    }
+    if (paused) {
+      return;
     }
     own.onSlotFreed(slots);
     while (isFree(slots) && offerOne(slots)) {
@@ -177,8 +187,33 @@ final class RemoteWaiters implements SlotObserver {
     }
   }
 
+  /** Keeps the free slots for the first router if it has been overtaken for long. */
+  private boolean pauses(Slots slots) {
+    RemoteWaiter first = oldest(slots.maxOngoing());
+    boolean waits = first != null && first.cost > Math.max(1, free(slots)) && isTheirs(first);
+    boolean kept = false;
+    if (waits) {
+      long now = nanoClock.getAsLong();
+      if (first.overtakenNanos == NOBODY) {
+        first.overtakenNanos = now;
+      }
+      kept = now - first.overtakenNanos >= own.maxOvertakeNanos();
+    }
+    slots.keepForRemote(kept);
+    return kept;
+  }
+
+  private static int free(Slots slots) {
+    return slots.maxOngoing() - slots.ongoing();
+  }
+
+  @Override
+  public void overtaking() {
+    own.overtaking();
+  }
+
   private static boolean isFree(Slots slots) {
-    return !slots.draining() && slots.ongoing() < slots.maxOngoing();
+    return !slots.draining() && free(slots) > 0;
   }
 
   /**
@@ -186,7 +221,7 @@ final class RemoteWaiters implements SlotObserver {
    * sent.
    */
   private boolean offerOne(Slots slots) {
-    for (RemoteWaiter noted = next(); noted != null; noted = next()) {
+    for (RemoteWaiter noted = next(free(slots)); noted != null; noted = next(free(slots))) {
       AttemptId attempt = new AttemptId(epoch, OFFERING, offers.incrementAndGet());
       Slots.ReserveResult reservation = slots.reserve(attempt, noted.cost, ttlNanos);
       if (reservation instanceof Slots.ReserveResult.ReserveRefused refused) {
@@ -214,8 +249,8 @@ final class RemoteWaiters implements SlotObserver {
     return false;
   }
 
-  private @Nullable RemoteWaiter next() {
-    for (RemoteWaiter noted = oldest(); noted != null; noted = oldest()) {
+  private @Nullable RemoteWaiter next(int free) {
+    for (RemoteWaiter noted = oldest(free); noted != null; noted = oldest(free)) {
       if (line.remove(noted)) { // else another thread was faster
         noted.inLine.set(false);
         return noted;
@@ -236,14 +271,17 @@ final class RemoteWaiters implements SlotObserver {
   }
 
   /** Removes the routers of an instance that left. */
-  void nodeLeft(String node) {
+  void nodeLeft(String node, Slots slots) {
     known.values().removeIf(noted -> noted.router.node().equals(node));
-    line.removeIf(noted -> noted.router.node().equals(node));
+    if (line.removeIf(noted -> noted.router.node().equals(node))) {
+      pauses(slots);
+      onSlotFreed(slots); // those kept for it are free
+    }
   }
 
   /** Removes all routers: no slot will be offered again. */
   void clear() {
-    while (next() != null) {
+    while (next(Integer.MAX_VALUE) != null) {
       // next() dequeues each.
     }
     known.clear();

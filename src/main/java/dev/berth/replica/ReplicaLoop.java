@@ -203,7 +203,11 @@ public final class ReplicaLoop {
       }
       return refusal;
     }
-    return slots.tryAcquire(message.attempt(), message.cost());
+    Refusal refusal = slots.tryAcquire(message.attempt(), message.cost());
+    if (refusal == null) {
+      host.replica.refused.overtaking();
+    }
+    return refusal;
   }
 
   private static boolean isSlotless(ToReplica message) {
@@ -600,7 +604,7 @@ public final class ReplicaLoop {
               .forEach(Invocation::cancel);
           lastPeer = null;
           peers.values().removeIf(peer -> peer.address.node().equals(lost) && forget(peer));
-          replicas().forEach(each -> each.refused.nodeLeft(lost));
+          replicas().forEach(each -> each.refused.nodeLeft(lost, each.slots));
         });
   }
 

@@ -102,7 +102,15 @@ public final class DeploymentRouter implements HandleMetricSource {
     this.bounds = routers.bounds;
     this.blocked = routers.blocked;
     BooleanSupplier hasFallback = () -> fallbackFor(null, null) != null;
-    this.queue = new WaiterQueue(new SlotSource(() -> replicas, hasFallback, pumpRandom), blocked);
+    this.queue =
+        new WaiterQueue(
+            new SlotSource(
+                () -> replicas,
+                hasFallback,
+                pumpRandom,
+                routers.loop(0).ports.nanoClock(),
+                () -> this.settings.maxOvertakeNanos()),
+            blocked);
     this.legGate = new GangGate(bounds);
     this.ranker = new CurrentRanker(usual, this::publishAgain);
     this.replicas = ReplicaSet.empty(blocked, usual);
@@ -413,7 +421,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   /** Returns the seconds that the present queue needs at the recent completion rate. */
   private int retryAfter() {
     double rate = endedRate.perSecond();
-    double seconds = rate <= 0 ? 1 : Math.ceil(queue.size() / rate);
+    double seconds = rate <= 0 ? 1 : Math.ceil(queue.slotsNeeded() / rate);
     return (int) Math.max(1, Math.min(MAX_RETRY_AFTER_SECONDS, seconds));
   }
 
@@ -464,12 +472,17 @@ public final class DeploymentRouter implements HandleMetricSource {
   }
 
   /**
-   * Returns the requests waiting for a slot on this instance ({@code
+   * Returns the requests waiting for slots on this instance ({@code
    * serve_deployment_queued_queries}).
    */
+  public int queuedRequests() {
+    return Math.max(0, queue.size());
+  }
+
+  /** Returns the slots that the waiting requests need. */
   @Override
   public int queued() {
-    return Math.max(0, queue.size());
+    return Math.max(0, queue.slotsNeeded());
   }
 
   @Override

@@ -9,11 +9,11 @@ import java.util.concurrent.atomic.LongAdder;
 public final class HandleCounters {
   final LongAdder calls = new LongAdder(); // calls begun
   final LongAdder choices = new LongAdder(); // chooses begun
-  final LongAdder sent = new LongAdder(); // calls sent to a replica
-  final LongAdder ended = new LongAdder(); // sent calls that ended
-  final LongAdder turnedAway = new LongAdder(); // sent calls that were refused and wait again
-  final LongAdder selected = new LongAdder(); // selections created
-  final LongAdder unselected = new LongAdder(); // selections dispatched, closed or expired
+  final LongAdder sent = new LongAdder(); // slots of calls sent to a replica
+  final LongAdder ended = new LongAdder(); // slots of sent calls that ended
+  final LongAdder turnedAway = new LongAdder(); // slots of sent calls that wait again
+  final LongAdder selected = new LongAdder(); // slots of selections created
+  final LongAdder unselected = new LongAdder(); // of selections dispatched, closed or expired
   final LongAdder dispatched = new LongAdder();
 
   /** Selections closed or expired ({@code serve_selections_released_without_dispatch}). */
@@ -45,7 +45,9 @@ public final class HandleCounters {
     return calls.sum() + dispatched.sum();
   }
 
-  /** Returns the requests at replicas now ({@code serve_num_ongoing_requests_at_replicas}). */
+  /**
+   * Returns the slots of requests at replicas now ({@code serve_num_ongoing_requests_at_replicas}).
+   */
   public int running() {
     // read first, so that the difference is never too small
     long over = ended.sum() + turnedAway.sum();

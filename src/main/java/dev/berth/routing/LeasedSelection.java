@@ -82,7 +82,7 @@ public final class LeasedSelection extends HeldSlot implements ReplicaSelection 
     this.ttlNanos = ttlNanos;
     this.parent = leg.parent();
     this.untilNanos = lease == null ? madeNanos + ttlNanos : lease.deadlineNanos();
-    router.counters.selected.increment();
+    router.counters.selected.add(leg.cost());
     loop.ring().schedule(this, untilNanos);
   }
 
@@ -107,7 +107,7 @@ public final class LeasedSelection extends HeldSlot implements ReplicaSelection 
     if (!state.compareAndSet(SelectionState.OPEN, next)) {
       return false;
     }
-    router.counters.unselected.increment();
+    router.counters.unselected.add(leg.cost());
     Runnable leave = leaveParent;
     if (leave != null) {
       leaveParent = null;

@@ -255,7 +255,7 @@ public final class RoutedCall extends SlotRequest {
     }
     if (!counted && !slotless) {
       counted = true;
-      router.counters.sent.increment();
+      router.counters.sent.add(cost());
     }
     if (by == Admission.AcquiredSlot.HELD
         || selection != null) { // else the replica may still refuse
@@ -353,7 +353,7 @@ public final class RoutedCall extends SlotRequest {
   private void turnedAway() {
     if (counted) {
       counted = false;
-      router.counters.turnedAway.increment();
+      router.counters.turnedAway.add(cost());
     }
   }
 
@@ -849,7 +849,7 @@ public final class RoutedCall extends SlotRequest {
     creditAnswered();
     if (counted) {
       counted = false;
-      router.counters.ended.increment();
+      router.counters.ended.add(cost());
     }
   }
 
@@ -931,12 +931,13 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   public boolean hopeless() {
-    return only != null ? !only.routable() : isRefusedByAll() || fallback() != null;
+    return isTooLarge()
+        || (only != null ? !only.routable() : isRefusedByAll() || fallback() != null);
   }
 
   @Override
   BerthException unavailable() {
-    return only == null ? super.unavailable() : replicaUnavailable(only);
+    return only == null || isTooLarge() ? super.unavailable() : replicaUnavailable(only);
   }
 
   @Override

@@ -13,6 +13,8 @@ package dev.berth.routing;
  *     from queue and rate
  * @param requestTimeoutNanos timeout of a request whose sender sets none; {@link Long#MAX_VALUE},
  *     the default, for no timeout of the deployment
+ * @param maxOvertakeNanos time for which younger requests may overtake one that needs more slots;
+ *     default 1 s
  * @param autoscales whether the controller needs load reports; default false
  */
 public record RouterSettings(
@@ -23,4 +25,5 @@ public record RouterSettings(
     int refusalStatus,
     int retryAfterSeconds,
     long requestTimeoutNanos,
+    long maxOvertakeNanos,
     boolean autoscales) {}

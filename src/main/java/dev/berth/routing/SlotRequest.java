@@ -226,7 +226,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     if (recorder != null) {
       recorder.recordRanking(set, loop.ranking, keyed ? routingKey() : 0);
     }
-    Grant taken = Pick.from(set, loop.ranking, this, holdAtOnce(), random);
+    Grant taken = Pick.from(set, loop.ranking, this, holdAtOnce(), random, null);
     return taken != null && use(taken, false);
   }
 
@@ -252,6 +252,10 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
   }
 
   private void enqueue() {
+    if (isTooLarge()) {
+      end(tooLarge(), false);
+      return;
+    }
     if (!waits()) {
       end(router.backPressure("no slot is free"), false);
       return;
@@ -418,7 +422,22 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
 
   /** Returns the failure of a waiter that will receive no slot. */
   BerthException unavailable() {
-    return router.reach.unavailable("");
+    return isTooLarge() ? tooLarge() : router.reach.unavailable("");
+  }
+
+  /** Returns whether each replica that the request accepts has fewer slots than it needs. */
+  final boolean isTooLarge() {
+    return cost() > 1 && router.replicas.areAllBelow(cost(), this);
+  }
+
+  private BerthException tooLarge() {
+    return new BerthException.CostTooLarge(
+        "cost: " + cost() + " (expected: at most max_ongoing_requests of a replica)");
+  }
+
+  @Override
+  public boolean hopeless() {
+    return isTooLarge();
   }
 
   // --- sending ---

@@ -38,6 +38,9 @@ import org.jspecify.annotations.Nullable;
 public final class RandomMessages {
   private final RandomGenerator random;
 
+  /** Whether each request takes one slot, which has no field of its own. */
+  public boolean unitCost;
+
   public RandomMessages(RandomGenerator random) {
     this.random = random;
   }
@@ -101,6 +104,8 @@ public final class RandomMessages {
       case "ttlMs", "ttlMicros", "deadlineMicros", "acceptMicros" -> duration();
       case "statusCode" -> pick(List.of(-1, 429, 503));
       case "retryAfterSeconds" -> random.nextInt(100) - 1;
+      case "cost" ->
+          unitCost ? 1 : pick(List.of(1, 2, 127, 128, random.nextInt(1, 65_536), 65_535));
       case "follows" -> random.nextInt(-1, 1 << 20);
       case "host" -> random.nextBoolean() ? text(40) : null;
       case "digest" -> random.nextLong();

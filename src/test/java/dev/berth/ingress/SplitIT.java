@@ -299,7 +299,7 @@ class SplitIT {
     DeploymentRouter router =
         rig.upstream
             .routers()
-            .router(id, new RouterSettings(-1, brief, brief, brief, 503, -1, brief, false));
+            .router(id, new RouterSettings(-1, brief, brief, brief, 503, -1, brief, brief, false));
     ReplicaAddress address = new ReplicaAddress("there", 0, 0, 5);
     router.update(Replicas.snapshot(id, Replicas.info(id + "#1", id, address, 1)));
     rig.ingress.update(RouteTable.of("", Map.of("/", side(router))));

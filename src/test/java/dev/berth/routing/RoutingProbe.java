@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Looks into requests under way, for the simulation: what their router does not tell users. */
 public final class RoutingProbe {
+  /** How long younger requests overtake a larger one. */
+  public static final long OVERTAKE_NANOS = Duration.ofSeconds(1).toNanos();
+
   /** Settings of a deployment of which nothing is said. */
   public static final RouterSettings DEFAULTS =
       new RouterSettings(
@@ -27,6 +30,7 @@ public final class RoutingProbe {
           503,
           -1,
           Long.MAX_VALUE,
+          OVERTAKE_NANOS,
           false);
 
   private RoutingProbe() {}
@@ -35,7 +39,15 @@ public final class RoutingProbe {
   public static RouterSettings settings(
       int maxQueued, long queueTimeoutNanos, long ttlNanos, long maxTtlNanos) {
     return new RouterSettings(
-        maxQueued, queueTimeoutNanos, ttlNanos, maxTtlNanos, 503, -1, Long.MAX_VALUE, false);
+        maxQueued,
+        queueTimeoutNanos,
+        ttlNanos,
+        maxTtlNanos,
+        503,
+        -1,
+        Long.MAX_VALUE,
+        OVERTAKE_NANOS,
+        false);
   }
 
   /** The settings, with another bound of the queue. */
@@ -63,6 +75,7 @@ public final class RoutingProbe {
         status,
         retryAfterSeconds,
         of.requestTimeoutNanos(),
+        of.maxOvertakeNanos(),
         autoscales);
   }
 

@@ -53,7 +53,7 @@ public enum AccessOutcome {
       case DEPLOYMENT_UNAVAILABLE -> NO_REPLICA;
       case REPLICA_UNAVAILABLE, RESERVATION_EXPIRED -> REPLICA_GONE;
       case OUTCOME_UNKNOWN -> REPLICA_LOST;
-      case HANDLER_FAILED, NO_SUCH_METHOD -> HANDLER_FAILED;
+      case HANDLER_FAILED, NO_SUCH_METHOD, COST_TOO_LARGE -> HANDLER_FAILED;
       case PAYLOAD_TOO_LARGE -> ANSWERED; // Envoy has no flag; the status is enough
     };
   }

@@ -39,6 +39,10 @@ public record HttpErrorResponse(
   public static final HttpErrorResponse NO_SUCH_METHOD =
       refusal(404, "no_such_method", "X-Serve-Call-Method: the handler has no such method.");
 
+  /** The failure of a request whose own cost exceeds the slots of each replica. */
+  public static final HttpErrorResponse COST_TOO_LARGE =
+      refusal(400, "cost_too_large", "cost: the request needs more slots than any replica has.");
+
   /** The failure of a request to an upstream that passed this instance before. */
   public static final HttpErrorResponse LOOP_DETECTED =
       onlyOnce(
@@ -82,6 +86,7 @@ public record HttpErrorResponse(
       case HANDLER_FAILED -> handlerFailure("handler_failed");
       // from a handler's call: not the client's fault
       case NO_SUCH_METHOD -> handlerFailure("no_such_method");
+      case COST_TOO_LARGE -> handlerFailure("cost_too_large");
       case PAYLOAD_TOO_LARGE ->
           new HttpErrorResponse(
               413,

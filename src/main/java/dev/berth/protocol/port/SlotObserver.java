@@ -30,6 +30,14 @@ public interface SlotObserver {
     return false;
   }
 
+  /** Returns the time for which a waiter of several slots may be overtaken by younger ones. */
+  default long maxOvertakeNanos() {
+    return Long.MAX_VALUE;
+  }
+
+  /** Notifies the observer that a remote request got slots without an offer. */
+  default void overtaking() {}
+
   /**
    * Notifies the observer that a slot became free, or that the maximum was raised or became 0,
    * after the state has changed.

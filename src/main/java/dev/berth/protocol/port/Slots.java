@@ -26,6 +26,15 @@ public interface Slots {
   /** Returns whether the replica grants nothing new. */
   boolean draining();
 
+  /** Refuses remote requests as FULL while the free slots are kept for a local waiter. */
+  void keepForLocal(boolean kept);
+
+  /**
+   * Refuses all requests as FULL, but for offers, while the free slots are kept for a remote
+   * router.
+   */
+  void keepForRemote(boolean kept);
+
   /**
    * Moves n slots from FREE to RUNNING for the caller. Each success requires one {@link
    * #complete(int)} of as many.

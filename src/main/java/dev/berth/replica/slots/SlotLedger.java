@@ -60,6 +60,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
   private static final long STAMP_ONE = 1L << 33;
 
   private volatile SlotObserver observer = SlotObserver.NONE;
+  private volatile boolean keptForLocal; // free slots are for a local waiter
+  private volatile boolean keptForRemote; // or, before that, for the offer to a remote router
   private volatile boolean loopBlocked; // the loop that runs the replica's requests
   private volatile long drainDeadlineNanos; // latest end of leases; valid with the drain bit
 
@@ -163,13 +165,27 @@ public final class SlotLedger extends SlotCounters implements Slots {
   // --- grants ---
 
   @Override
+  public void keepForLocal(boolean kept) {
+    keptForLocal = kept;
+  }
+
+  @Override
+  public void keepForRemote(boolean kept) {
+    if (keptForRemote != kept) {
+      keptForRemote = kept;
+    }
+  }
+
+  @Override
   public boolean tryAcquire(int n) {
     return grant(n, RUNNING_ONE) == null;
   }
 
   @Override
   public @Nullable Refusal tryAcquire(AttemptId attempt, int n) {
-    return firstTime(attempt) ? recordIfRefused(attempt, grant(n, RUNNING_ONE)) : Refusal.REVOKED;
+    return firstTime(attempt)
+        ? recordIfRefused(attempt, keptForLocal ? refusal() : grant(n, RUNNING_ONE))
+        : Refusal.REVOKED;
   }
 
   @Override
@@ -177,7 +193,8 @@ public final class SlotLedger extends SlotCounters implements Slots {
     if (memory.state(attempt) != AttemptState.NEVER) {
       return repeated(attempt);
     }
-    Refusal refusal = grant(n, RESERVED_ONE);
+    boolean kept = keptForRemote ? attempt.router() >= 0 : keptForLocal; // no router is below 0
+    Refusal refusal = kept ? refusal() : take(n, RESERVED_ONE);
     if (refusal != null) {
       // else a late duplicate could get a lease
       note(attempt, AttemptState.REFUSED);
@@ -211,11 +228,19 @@ public final class SlotLedger extends SlotCounters implements Slots {
     return now + (draining() ? Math.min(wanted, drainDeadlineNanos - now) : wanted);
   }
 
+  private @Nullable Refusal grant(int n, long one) {
+    return keptForRemote ? refusal() : take(n, one);
+  }
+
+  private Refusal refusal() {
+    return draining() ? Refusal.DRAINING : Refusal.FULL;
+  }
+
   /**
    * Acquires n slots by a CAS that adds {@code one} for each to the word. Returns null or the
    * refusal.
    */
-  private @Nullable Refusal grant(int n, long one) {
+  private @Nullable Refusal take(int n, long one) {
     for (; ; ) {
       long seen = word();
       if ((seen & DRAIN_BIT) != 0) {
@@ -283,7 +308,7 @@ public final class SlotLedger extends SlotCounters implements Slots {
   public @Nullable SlotLease completeAndHold(int done, int next, long ttlNanos) {
     for (; ; ) {
       long seen = requireRunning(done);
-      if ((seen & DRAIN_BIT) != 0 || ongoing(seen) - done + next > maxOngoing) {
+      if ((seen & DRAIN_BIT) != 0 || ongoing(seen) - done + next > maxOngoing || keptForRemote) {
         return null;
       }
       if (changeWord(seen, seen - done * RUNNING_ONE + next * RESERVED_ONE + STAMP_ONE)) {
@@ -397,7 +422,9 @@ public final class SlotLedger extends SlotCounters implements Slots {
   public void setMaxOngoing(int max) {
     int before = changeMax(checkedMax(max)); // before the stamp: see the class comment
     change(seen -> seen + STAMP_ONE);
-    if (before < max || (before > 0 && max == 0)) { // waiters may leave a closed replica
+    boolean kept = keptForRemote;
+    keepForRemote(false); // for a waiter that may no longer fit; the observer decides anew
+    if (kept || before < max || (before > 0 && max == 0)) { // waiters may leave a closed replica
       observer.onSlotFreed(this);
     }
   }

@@ -63,6 +63,11 @@ public final class LocalReplica extends RoutedReplica implements SlotObserver {
   }
 
   @Override
+  void keep(boolean forWaiter) {
+    slots.keepForLocal(forWaiter);
+  }
+
+  @Override
   public void untake(int cost) {
     slots.complete(cost);
   }
@@ -90,6 +95,18 @@ public final class LocalReplica extends RoutedReplica implements SlotObserver {
   @Override
   public boolean completing(Slots freeing, int done) {
     return queue.hasTakers() && eligible() && queue.handOff(this, done);
+  }
+
+  @Override
+  public long maxOvertakeNanos() {
+    return queue.maxOvertakeNanos();
+  }
+
+  @Override
+  public void overtaking() {
+    if (queue.hasTakers()) {
+      queue.overtaken();
+    }
   }
 
   @Override

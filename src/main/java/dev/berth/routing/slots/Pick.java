@@ -29,6 +29,7 @@ public final class Pick {
    * them.
    *
    * @param holdNanos the hold time in nanoseconds, or {@link Grant#RUN} to run at once
+   * @param kept a replica that is left out, as it is kept for another request; null for none
    * @return null if every replica that the request accepts is full
    */
   public static @Nullable Grant from(
@@ -36,21 +37,22 @@ public final class Pick {
       ReplicaRanker.Ranking ranking,
       WaiterOwner who,
       long holdNanos,
-      RandomGenerator random) {
+      RandomGenerator random,
+      @Nullable RoutedReplica kept) {
     int size = set.eligible.length;
     for (int place = 0; place < ranking.size(); place++) {
       int index = ranking.get(place);
       if (index < 0 || index >= size) {
         continue; // a user's ranker wrote to the ranking after its call
       }
-      Grant grant = ask(set.eligible[index], who, holdNanos);
+      Grant grant = ask(set.eligible[index], who, holdNanos, kept);
       if (grant != null) {
         return grant;
       }
     }
     int start = size == 0 ? 0 : random.nextInt(size);
     for (int i = 0; i < size; i++) {
-      Grant grant = ask(set.eligible[(start + i) % size], who, holdNanos);
+      Grant grant = ask(set.eligible[(start + i) % size], who, holdNanos, kept);
       if (grant != null) {
         return grant;
       }
@@ -58,8 +60,9 @@ public final class Pick {
     return null;
   }
 
-  private static @Nullable Grant ask(RoutedReplica replica, WaiterOwner who, long holdNanos) {
-    return who.accepts(replica) && replica.limits.tryTake(who.limit())
+  private static @Nullable Grant ask(
+      RoutedReplica replica, WaiterOwner who, long holdNanos, @Nullable RoutedReplica kept) {
+    return replica != kept && who.accepts(replica) && replica.limits.tryTake(who.limit())
         ? orGiveBack(replica.take(holdNanos, who.cost()), replica, who)
         : null;
   }

@@ -163,6 +163,23 @@ public final class ReplicaSet {
   }
 
   /**
+   * Returns whether a request accepts a replica, and each that it accepts has some slots, but fewer
+   * than {@code cost}. A closed replica may have more once it opens.
+   */
+  public boolean areAllBelow(int cost, WaiterOwner request) {
+    boolean any = false;
+    for (RoutedReplica each : all) {
+      if (request.accepts(each)) {
+        any = true;
+        if (each.maxOngoing() >= cost || each.maxOngoing() == 0) {
+          return false;
+        }
+      }
+    }
+    return any;
+  }
+
+  /**
    * Relaxes the estimates of the replicas' limits.
    *
    * @param forget whether to forget them, since no request waits

@@ -65,6 +65,9 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
     return null;
   }
 
+  /** Keeps the free slots of a local replica for a waiter: remote routers get none meanwhile. */
+  void keep(boolean forWaiter) {}
+
   // --- after acquiring ---
 
   /** Releases unused slots that were acquired to run on. */

@@ -2,6 +2,7 @@ package dev.berth.routing.slots;
 
 import dev.berth.api.spi.ReplicaRanker;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
@@ -11,28 +12,66 @@ import org.jspecify.annotations.Nullable;
  * The slots of one deployment for its waiters. Used by the pump only, on one thread at a time.
  *
  * @param hasFallback returns whether another deployment could run a request now
+ * @param maxOvertake returns the present {@code max_overtake_ms}, in nanoseconds
  */
 public record SlotSource(
     Supplier<ReplicaSet> replicas,
     BooleanSupplier hasFallback,
     ReplicaRanker.Ranking ranking,
-    RandomGenerator random)
+    RandomGenerator random,
+    LongSupplier nanoClock,
+    LongSupplier maxOvertake)
     implements WaiterQueue.GrantSource {
 
   /** Creates a source with a ranking of its own. */
   public SlotSource(
-      Supplier<ReplicaSet> replicas, BooleanSupplier hasFallback, RandomGenerator random) {
-    this(replicas, hasFallback, new ReplicaRanker.Ranking(), random);
+      Supplier<ReplicaSet> replicas,
+      BooleanSupplier hasFallback,
+      RandomGenerator random,
+      LongSupplier nanoClock,
+      LongSupplier maxOvertake) {
+    this(replicas, hasFallback, new ReplicaRanker.Ranking(), random, nanoClock, maxOvertake);
   }
 
   @Override
   public @Nullable Grant grantFor(WaiterOwner owner) {
+    return grantFor(owner, null);
+  }
+
+  @Override
+  public long maxOvertakeNanos() {
+    return maxOvertake.getAsLong();
+  }
+
+  @Override
+  public long now() {
+    return nanoClock.getAsLong();
+  }
+
+  @Override
+  public @Nullable RoutedReplica keptFor(WaiterOwner owner, @Nullable RoutedReplica before) {
+    RoutedReplica best = null;
+    int most = 0;
+    for (RoutedReplica each : replicas.get().eligible) {
+      if (owner.accepts(each) && each.maxOngoing() >= owner.cost()) {
+        int free = each == before ? Integer.MAX_VALUE : each.maxOngoing() - each.ongoing();
+        if (best == null || free > most) {
+          best = each;
+          most = free;
+        }
+      }
+    }
+    return best;
+  }
+
+  @Override
+  public @Nullable Grant grantFor(WaiterOwner owner, @Nullable RoutedReplica kept) {
     ReplicaSet set = replicas.get();
     if (!set.available) {
       return Grant.UNAVAILABLE;
     }
     Pick.rank(set, owner, ranking, random);
-    Grant grant = Pick.from(set, ranking, owner, owner.holdNanos(), random);
+    Grant grant = Pick.from(set, ranking, owner, owner.holdNanos(), random, kept);
     return grant == null && owner.hopeless() ? Grant.UNAVAILABLE : grant;
   }
 

@@ -10,7 +10,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * the queue is linked to itself.
  */
 public final class Waiter {
+  static final long NEVER = Long.MIN_VALUE;
+
   final WaiterOwner owner;
+  final int cost;
+  long overtakenNanos = NEVER; // since when younger waiters have taken slots; used by the runner
   final long sequence; // place in the queue; kept when a request waits again
   private final AtomicBoolean waiting = new AtomicBoolean(true);
 
@@ -19,6 +23,7 @@ public final class Waiter {
 
   Waiter(WaiterOwner owner, long sequence) {
     this.owner = owner;
+    this.cost = owner == null ? 1 : owner.cost();
     this.sequence = sequence;
   }
 

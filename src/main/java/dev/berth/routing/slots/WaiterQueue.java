@@ -29,10 +29,15 @@ import org.jspecify.annotations.Nullable;
  * the other.
  *
  * <p><b>Exhaustion.</b> While all slots are in use, a round does not search all replicas for each
- * arrival, departure and hand-off. The result "nothing free" of one search stays valid until {@link
- * #pump} reports a slot that may be free. A thread that frees a slot calls {@link #pump} only while
- * a taker waits. The round therefore discards the result when a waiter arrives at a queue without
- * takers.
+ * arrival, departure and hand-off. The result of one search, "no replica has n free slots", stays
+ * valid for n and more until {@link #pump} reports a slot that may be free. A thread that frees a
+ * slot calls {@link #pump} only while a taker waits. The round therefore discards the result when a
+ * waiter arrives at a queue without takers.
+ *
+ * <p><b>Large waiters.</b> A waiter that needs more slots than any replica has free stays at its
+ * place, and younger waiters that need fewer are granted past it. Once the oldest such waiter has
+ * been overtaken for the source's maximum time, one replica is kept for it: waiters behind it get
+ * no slot there, and remote routers neither, until it is granted or leaves.
  *
  * <p><b>Blocked loops.</b> The pump skips the waiters of a blocked event loop until the loop runs
  * again, and these waiters keep their places. A slot granted to such a waiter would stay unused
@@ -55,9 +60,36 @@ public final class WaiterQueue {
       return false;
     }
 
+    /** Returns slots of a replica other than {@code kept}, as {@link #grantFor} does. */
+    default @Nullable Grant grantFor(WaiterOwner owner, @Nullable RoutedReplica kept) {
+      return grantFor(owner);
+    }
+
+    /** Returns the time from which a waiter has been overtaken until a replica is kept for it. */
+    default long maxOvertakeNanos() {
+      return Long.MAX_VALUE;
+    }
+
+    /** Returns the time on the nano clock. */
+    default long now() {
+      return 0;
+    }
+
+    /**
+     * Returns the replica to keep for a waiter; null if none can hold it.
+     *
+     * @param before the replica kept so far, which is preferred
+     */
+    default @Nullable RoutedReplica keptFor(WaiterOwner owner, @Nullable RoutedReplica before) {
+      return null;
+    }
+
     /** Declines the offered slots: each waiter was looked at, and none accepts them. */
     default void declineOffers() {}
   }
+
+  private static final int NONE = Integer.MAX_VALUE;
+  private static final long NEVER = Waiter.NEVER;
 
   private final GrantSource source;
   private final RoutingExclusions blocked;
@@ -72,8 +104,13 @@ public final class WaiterQueue {
   // Fields that only the runner uses.
   private final Waiter ends = Waiter.ends(); // before the head and after the tail
   private final Set<String> full = new HashSet<>(); // limits without room in this round
-  private boolean nothingFree; // the last search found no slot; valid unless unseen is set
+  private int unfit = NONE; // no replica has as many free slots; valid unless unseen is set
+  private boolean news; // a waiter arrived that needs fewer
+  private @Nullable Waiter keeper; // the waiter for which a replica is kept
+  private @Nullable RoutedReplica kept;
 
+  private final AtomicInteger moreSlots = new AtomicInteger(); // needed beside one per waiter
+  private volatile boolean overtaken; // a remote router took slots while a waiter waited
   private volatile boolean unseen; // a slot may be free that no round has searched for
   private volatile long oldestNanos; // since when the first taker waits, as of the last round
 
@@ -92,6 +129,22 @@ public final class WaiterQueue {
 
   public int size() {
     return size.get();
+  }
+
+  /** Returns the number of slots that the waiters need. */
+  public int slotsNeeded() {
+    return size.get() + moreSlots.get();
+  }
+
+  long maxOvertakeNanos() {
+    return source.maxOvertakeNanos();
+  }
+
+  /** Records that a remote router took slots while a waiter waited. Any thread. */
+  void overtaken() {
+    if (moreSlots.get() > 0) {
+      overtaken = true;
+    }
   }
 
   /** Returns whether a waiter exists that could use a slot now. */
@@ -155,6 +208,9 @@ public final class WaiterQueue {
    */
   public Waiter join(WaiterOwner owner, long sequence) {
     Waiter waiter = new Waiter(owner, sequence);
+    if (waiter.cost > 1) {
+      moreSlots.addAndGet(waiter.cost - 1);
+    }
     sizeByLoop.incrementAndGet(owner.loopIndex());
     arrivals.add(waiter);
     return waiter;
@@ -172,6 +228,9 @@ public final class WaiterQueue {
   }
 
   private void onWaitEnded(Waiter waiter) {
+    if (waiter.cost > 1) {
+      moreSlots.addAndGet(1 - waiter.cost);
+    }
     size.decrementAndGet();
     sizeByLoop.decrementAndGet(waiter.owner.loopIndex());
     waiter.owner.onLeftQueue();
@@ -219,10 +278,10 @@ public final class WaiterQueue {
   private void round() {
     if (unseen) {
       unseen = false; // a slot freed from now on causes another round
-      nothingFree = false;
+      unfit = NONE;
     }
     absorb();
-    if (!nothingFree) {
+    if (unfit == NONE || news) {
       grantAll();
     }
     Waiter first = firstTaker();
@@ -232,43 +291,94 @@ public final class WaiterQueue {
   }
 
   private void grantAll() {
-    boolean exhausted = false; // a waiter that accepts every replica got no slot
-    boolean nothing = false; // and no slot is free for any other
+    boolean exhausted = false; // a waiter of one slot that accepts every replica got none
     boolean passedOver = false; // a waiter that accepts only some replicas got none
+    RoutedReplica closed = null; // kept for a waiter ahead
+    Waiter large = null; // the first waiter of several slots that got none
+    news = false;
     full.clear(); // if a round failed
     Waiter waiter = ends.after;
     while (waiter != ends && !exhausted) {
       Waiter next = waiter.after;
       if (!waiter.waiting()) {
-        waiter.unlink();
+        unlink(waiter);
       } else if (!waiter.owner.paused()) {
-        Grant grant = isFull(waiter.owner) ? null : source.grantFor(waiter.owner);
+        Grant grant = isFull(waiter) ? null : source.grantFor(waiter.owner, closed);
         if (grant != null) {
-          waiter.unlink();
+          unlink(waiter);
           hand(waiter, grant);
+          if (large != null && large.overtakenNanos == NEVER) {
+            large.overtakenNanos = source.now();
+          }
         } else {
           if (!waiter.owner.picky() && !source.waitersMayLeave()) {
-            // Without a limit, no waiter behind gets a slot either.
+            // Without a limit, no waiter behind gets as many slots either.
             String limit = waiter.owner.limit();
-            exhausted = !source.isLimited(limit);
-            nothing = exhausted && limit.isEmpty(); // a later slot may be without room for it
-            full.add(limit);
+            boolean anyLimit = !source.isLimited(limit);
+            exhausted = anyLimit && waiter.cost == 1;
+            if (anyLimit && limit.isEmpty()) { // a later slot may be without room for it
+              unfit = Math.min(unfit, waiter.cost);
+            } else if (waiter.cost == 1) {
+              full.add(limit);
+            }
           }
           passedOver = true;
+          if (large == null && waiter.cost > 1) {
+            large = waiter;
+            closed = keepFor(waiter);
+          }
         }
       }
       waiter = next;
     }
     full.clear();
-    nothingFree = nothing;
+    if (large == null && !exhausted) {
+      keep(null, null);
+    }
     if (passedOver && !exhausted && !unseen) {
       source.declineOffers();
     }
   }
 
-  /** Returns whether a waiter with the same limit, which accepts every replica, got nothing. */
-  private boolean isFull(WaiterOwner owner) {
-    return !full.isEmpty() && !owner.picky() && full.contains(owner.limit());
+  /** Returns whether a search for no more slots, of all replicas, found none in this round. */
+  private boolean isFull(Waiter waiter) {
+    WaiterOwner owner = waiter.owner;
+    return !owner.picky()
+        && (waiter.cost >= unfit || !full.isEmpty() && full.contains(owner.limit()));
+  }
+
+  /** Returns the replica to keep for a waiter that was overtaken for long; null for none. */
+  private @Nullable RoutedReplica keepFor(Waiter large) {
+    if (overtaken) {
+      overtaken = false;
+      large.overtakenNanos = large.overtakenNanos == NEVER ? source.now() : large.overtakenNanos;
+    }
+    boolean due =
+        large.overtakenNanos != NEVER
+            && source.now() - large.overtakenNanos >= source.maxOvertakeNanos();
+    return due ? keep(large, source.keptFor(large.owner, kept)) : keep(null, null);
+  }
+
+  private void unlink(Waiter waiter) {
+    waiter.unlink();
+    if (waiter == keeper) {
+      keep(null, null);
+    }
+  }
+
+  private @Nullable RoutedReplica keep(@Nullable Waiter by, @Nullable RoutedReplica replica) {
+    if (kept != replica) {
+      if (kept != null) {
+        kept.keep(false);
+        unfit = NONE; // the kept slots are free for others
+      }
+      if (replica != null) {
+        replica.keep(true);
+      }
+      kept = replica;
+    }
+    keeper = replica == null ? null : by;
+    return replica;
   }
 
   /**
@@ -318,9 +428,11 @@ public final class WaiterQueue {
     if (grant == null) {
       return false;
     }
-    unseen |= waiter.owner.cost() < done;
+    if (waiter.cost < done) {
+      unseen = true;
+    }
     handOffs.increment();
-    waiter.unlink();
+    unlink(waiter);
     hand(waiter, grant);
     return true;
   }
@@ -335,13 +447,16 @@ public final class WaiterQueue {
   /** Unlinks departed waiters, and links arrived ones in order. */
   private void absorb() {
     for (Waiter waiter = departures.poll(); waiter != null; waiter = departures.poll()) {
-      waiter.unlink();
+      unlink(waiter);
     }
     for (Waiter waiter = arrivals.poll(); waiter != null; waiter = arrivals.poll()) {
       if (waiter.waiting()) {
         // Without a taker, threads free slots without a call of pump. A slot may have become free
         // before this arrival.
-        nothingFree &= firstTaker() != ends;
+        if (firstTaker() == ends) {
+          unfit = NONE;
+        }
+        news |= waiter.cost < unfit;
         link(waiter);
       }
     }

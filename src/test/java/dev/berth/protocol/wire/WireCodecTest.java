@@ -86,6 +86,7 @@ class WireCodecTest {
   @ParameterizedTest(name = "header agrees: {0}")
   @ValueSource(booleans = {false, true})
   void aMessageCutAnywhereIsRefused(boolean agrees) {
+    messages.unitCost = agrees; // else the cut before the cost is a message of one slot
     for (Class<?> type : RandomMessages.types()) {
       Buffer wire = encoded(messages.next(type));
       for (int length = agrees ? 6 : 0; length < wire.length(); length += step(wire)) {
@@ -96,6 +97,27 @@ class WireCodecTest {
         assertRefused(cut, "%s cut to %d bytes", type.getSimpleName(), length);
       }
     }
+  }
+
+  @Test
+  void aCostOfOneTakesNoByteAndALargerOneAVarintAtTheEnd() {
+    Buffer one = encoded(offer(1));
+    assertThat(encoded(offer(127)).length()).isEqualTo(one.length() + 1);
+    assertThat(encoded(offer(65_535)).length()).isEqualTo(one.length() + 3);
+    assertThat(WireCodec.decode(0, encoded(offer(65_535)))).isEqualTo(offer(65_535));
+    assertRefused(encoded(offer(65_536)), "a cost").hasMessageStartingWith("cost: 65536 (expected");
+    assertRefused(encoded(offer(0)), "a cost").hasMessageStartingWith("cost: 0 (expected");
+    assertRefused(encoded(offer(-1)), "a cost").hasMessageStartingWith("cost: -1 (expected");
+  }
+
+  private static BusMessage offer(int cost) {
+    return new BusMessage.SlotOffer(
+        new ReplicaAddress("n", 0, 0, 1),
+        new AttemptId(1, 0, 1),
+        new SlotToken(1, 1, 1),
+        5,
+        LoadReport.NONE,
+        cost);
   }
 
   @Test
@@ -129,7 +151,7 @@ class WireCodecTest {
 
   @ParameterizedTest
   @CsvSource({
-    "0, 99, version: 99 (expected: 19)",
+    "0, 99, version: 99 (expected: 20)",
     "1, 99, type: 99 (expected: 1 to ",
     "7, 15, reason: 15 (expected: 0 to 14)"
   })
