@@ -459,7 +459,7 @@ public final class RoutingWorld implements ReplicaDirectory {
         recalled(recall);
       } else if (message instanceof BusMessage.ReserveSlot reserve) {
         Slots.ReserveResult outcome =
-            ledger.reserve(reserve.attempt(), reserve.ttlMs() * 1_000_000);
+            ledger.reserve(reserve.attempt(), reserve.cost(), reserve.ttlMs() * 1_000_000);
         if (outcome instanceof Slots.ReserveResult.ReserveGranted granted) {
           SlotToken token = granted.lease().token();
           reserved(reserve.source(), reserve.callId(), reserve.attempt(), token, reserve.ttlMs());
@@ -510,9 +510,9 @@ public final class RoutingWorld implements ReplicaDirectory {
     private void admit(BusMessage.CallRequest call) {
       Refusal refusal = null;
       if (call.admission() instanceof Admission.Token token) {
-        refusal = ledger.consume(token.token(), call.attempt());
+        refusal = ledger.consume(token.token(), call.attempt(), call.cost());
       } else if (call.admission() == Admission.IfFree.IF_FREE) {
-        refusal = ledger.tryAcquire(call.attempt());
+        refusal = ledger.tryAcquire(call.attempt(), call.cost());
         if (refusal == null && !threadless) {
           answer(call.source(), new BusMessage.CallAccepted(call.callId(), ledger.load()));
         }
@@ -520,7 +520,7 @@ public final class RoutingWorld implements ReplicaDirectory {
         answer(call.source(), new BusMessage.CallAccepted(call.callId(), ledger.load()));
       }
       if (refusal == null && threadless) {
-        ledger.complete();
+        ledger.complete(call.cost());
         refusal = Refusal.OVERLOADED;
       }
       if (refusal != null) {
@@ -623,8 +623,8 @@ public final class RoutingWorld implements ReplicaDirectory {
     private void complete(BusMessage.CallRequest call) {
       running.remove(call);
       boolean slotless = call.admission() == Admission.NoSlot.NO_SLOT;
-      if (!slotless && !ledger.observer().completing(ledger, 1)) {
-        ledger.complete();
+      if (!slotless && !ledger.observer().completing(ledger, call.cost())) {
+        ledger.complete(call.cost());
       }
     }
 

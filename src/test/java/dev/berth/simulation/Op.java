@@ -479,7 +479,8 @@ final class Op implements CallObserver {
               REPLICA_UNAVAILABLE,
               RESERVATION_EXPIRED,
               NO_SUCH_METHOD,
-              PAYLOAD_TOO_LARGE ->
+              PAYLOAD_TOO_LARGE,
+              COST_TOO_LARGE ->
               true;
           case OUTCOME_UNKNOWN, CANCELLED, TIMEOUT, HANDLER_FAILED -> false;
         };

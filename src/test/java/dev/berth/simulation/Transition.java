@@ -96,6 +96,7 @@ enum Transition {
   TIMEOUT,
   HANDLER_FAILED,
   PAYLOAD_TOO_LARGE,
+  COST_TOO_LARGE,
   DEPLOYMENT_UNAVAILABLE;
 
   static Optional<Transition> ofMessage(BusMessage message) {
@@ -136,6 +137,7 @@ enum Transition {
       case TIMEOUT -> TIMEOUT;
       case HANDLER_FAILED, NO_SUCH_METHOD -> HANDLER_FAILED;
       case PAYLOAD_TOO_LARGE -> PAYLOAD_TOO_LARGE;
+      case COST_TOO_LARGE -> COST_TOO_LARGE;
     };
   }
 }
