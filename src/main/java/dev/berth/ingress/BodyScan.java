@@ -2,6 +2,7 @@ package dev.berth.ingress;
 
 import dev.berth.api.BerthException;
 import dev.berth.dialect.DialectProblem;
+import io.vertx.core.AsyncResult;
 import io.vertx.core.buffer.Buffer;
 import java.util.concurrent.CancellationException;
 import java.util.function.Function;
@@ -36,8 +37,7 @@ final class BodyScan {
     exchange
         .loop
         .scan(exchange.route.to().application(), () -> scanLarge(exchange, body, scan))
-        .onSuccess(found -> finish(exchange, () -> found, exchange.loop.now(), use))
-        .onFailure(failure -> fail(exchange, failure));
+        .onComplete(done -> finish(exchange, () -> result(done), exchange.loop.now(), use));
   }
 
   /** Scans a body on another thread, unless the client is seen to have left meanwhile. */
@@ -48,6 +48,15 @@ final class BodyScan {
     return scan.apply(body);
   }
 
+  private static <T> T result(AsyncResult<T> done) {
+    if (done.failed()) {
+      throw done.cause() instanceof DialectProblem problem
+          ? problem
+          : new BerthException.HandlerFailed("body not scanned", done.cause());
+    }
+    return done.result();
+  }
+
   private static <T> void finish(
       HttpExchange exchange, Supplier<T> found, long nowNanos, ObjLongConsumer<T> use) {
     if (exchange.isOver()) {
@@ -56,22 +65,9 @@ final class BodyScan {
     try {
       use.accept(found.get(), nowNanos);
     } catch (DialectProblem problem) {
-      refuse(exchange, problem);
-    }
-  }
-
-  private static void fail(HttpExchange exchange, Throwable failure) {
-    if (failure instanceof DialectProblem problem) {
-      refuse(exchange, problem);
-    } else {
-      exchange.onFailure(new BerthException.HandlerFailed("body not scanned", failure));
-    }
-  }
-
-  private static void refuse(HttpExchange exchange, DialectProblem problem) {
-    if (!exchange.isOver()) {
-      exchange.onRefusal(problem);
-      exchange.answer.send(problem.response());
+      exchange.refuse(problem);
+    } catch (BerthException failure) {
+      exchange.onFailure(failure);
     }
   }
 }

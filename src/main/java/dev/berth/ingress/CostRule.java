@@ -11,30 +11,21 @@ import dev.berth.dialect.MemberScanner;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
-import java.util.List;
+import java.util.Objects;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rule for the number of slots that a request takes: {@code berth.cost}. Exactly one of the first
- * three properties is set. Immutable.
+ * Rule for the number of slots that a request takes: {@code berth.cost}. Immutable.
  *
- * @param header name of the header with the number of slots; null for another form
- * @param bytesPerSlot bytes of the body for each slot; 0 for another form
- * @param field top-level member of the JSON body; null for another form
- * @param perSlot value of the member for each slot
- * @param otherwise slots of a request without the header or the member; 0 to refuse it
+ * @param form key of the rule: {@code header}, {@code body_bytes_per_slot} or {@code json_field}
+ * @param name of the header or the member
+ * @param perSlot value for each slot
+ * @param otherwise slots of a request without a value; 0 to refuse it
  * @param maxSlots slots of the largest replica
  */
-public record CostRule(
-    @Nullable String header,
-    int bytesPerSlot,
-    @Nullable String field,
-    int perSlot,
-    int otherwise,
-    int maxSlots) {
-  private static final String CODE = "invalid_cost";
-  private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,14}");
+public record CostRule(ConfigKey<?> form, String name, int perSlot, int otherwise, int maxSlots) {
+  private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,18}");
 
   /** Returns the rule in the settings of a deployment; null if each request takes one slot. */
   public static @Nullable CostRule of(Settings deployment) {
@@ -47,87 +38,71 @@ public record CostRule(
             .mapToInt(each -> each.get(UpstreamOptions.MAX_ONGOING_REQUESTS))
             .max()
             .orElse(deployment.get(DeploymentConfig.MAX_ONGOING_REQUESTS));
-    return new CostRule(
-        cost.find(CostOptions.HEADER),
-        orZero(cost, CostOptions.BODY_BYTES_PER_SLOT),
-        cost.find(CostOptions.JSON_FIELD),
-        cost.get(CostOptions.PER_SLOT),
-        orZero(cost, CostOptions.DEFAULT),
-        most);
-  }
-
-  private static int orZero(Settings cost, ConfigKey<Integer> key) {
-    Integer value = cost.find(key);
-    return value == null ? 0 : value;
+    int otherwise = Objects.requireNonNullElse(cost.find(CostOptions.DEFAULT), 0);
+    Integer bytes = cost.find(CostOptions.BODY_BYTES_PER_SLOT);
+    if (bytes != null) {
+      return new CostRule(CostOptions.BODY_BYTES_PER_SLOT, "bytes", bytes, otherwise, most);
+    }
+    ConfigKey<String> form =
+        cost.gives(CostOptions.HEADER) ? CostOptions.HEADER : CostOptions.JSON_FIELD;
+    return new CostRule(form, cost.get(form), cost.get(CostOptions.PER_SLOT), otherwise, most);
   }
 
   /** Returns whether the rule reads the bytes of bodies. */
   boolean readsBody() {
-    return field != null;
+    return form == CostOptions.JSON_FIELD;
   }
 
   /** Returns whether the rule needs the end of the body: its bytes, or its length. */
   boolean needsBody(MultiMap headers) {
-    return field != null || bytesPerSlot > 0 && !headers.contains(HttpHeaders.CONTENT_LENGTH);
+    return readsBody()
+        || form == CostOptions.BODY_BYTES_PER_SLOT && !headers.contains(HttpHeaders.CONTENT_LENGTH);
   }
 
   /**
    * Returns the slots of a request.
    *
-   * @param bytes length of the body
+   * @param bytes length of a whole body; negative for the length in the headers
    * @param body whole, if the rule reads it; then the method is thread-safe
-   * @throws DialectProblem for a request without a permitted number
+   * @throws DialectProblem for a request without a permitted value
    */
   int slots(MultiMap headers, long bytes, Buffer body) {
-    if (field != null) {
-      return slots(CostOptions.JSON_FIELD, field, member(field, body));
-    } else if (header != null) {
-      List<String> values = headers.getAll(header);
-      return slots(CostOptions.HEADER, header, values.isEmpty() ? null : String.join(", ", values));
+    String value;
+    if (readsBody()) {
+      value = member(body);
+    } else if (form == CostOptions.HEADER) {
+      value = headers.contains(name) ? String.join(", ", headers.getAll(name)) : null;
+    } else {
+      String declared = String.valueOf(headers.get(HttpHeaders.CONTENT_LENGTH));
+      value = String.valueOf(Math.max(1, bytes < 0 ? BodyReader.lengthOf(declared) : bytes));
     }
-    long slots = Math.max(1, bytes / bytesPerSlot + (bytes % bytesPerSlot == 0 ? 0 : 1));
-    if (slots > maxSlots) {
-      throw problem(
-          CostOptions.BODY_BYTES_PER_SLOT,
-          "body: " + bytes + " bytes",
-          "at most " + (long) maxSlots * bytesPerSlot,
-          null);
-    }
-    return (int) slots;
+    return value == null && otherwise > 0
+        ? slots(CostOptions.DEFAULT, String.valueOf(otherwise), 1)
+        : slots(form, value, perSlot);
   }
 
-  private static @Nullable String member(String name, Buffer body) {
+  private @Nullable String member(Buffer body) {
     try {
       return body.length() == 0 ? null : MemberScanner.scan(body, name);
     } catch (DialectProblem broken) {
-      String words = key(CostOptions.JSON_FIELD) + broken.response().message();
-      throw new DialectProblem(400, CODE, words, name);
+      throw problem(form, broken.response().message());
     }
   }
 
-  private int slots(ConfigKey<?> key, String name, @Nullable String value) {
-    if (value == null && otherwise > 0) {
-      if (otherwise <= maxSlots) {
-        return otherwise;
-      }
-      throw problem(
-          CostOptions.DEFAULT, name + ": missing, " + otherwise, "1 to " + maxSlots, name);
-    }
+  private int slots(ConfigKey<?> key, @Nullable String value, int perSlot) {
     long most = (long) maxSlots * perSlot;
-    long number = value != null && NUMBER.matcher(value).matches() ? Long.parseLong(value) : 0;
+    boolean plain = value != null && NUMBER.matcher(value).matches();
+    long number = plain ? BodyReader.lengthOf(value) : 0;
     if (number == 0 || number > most) {
       String shown = value == null ? "missing" : YamlScalars.shorten(value);
-      throw problem(key, name + ": " + shown, "a whole number from 1 to " + most, name);
+      throw problem(
+          key, name + ": " + shown + " (expected: a whole number from 1 to " + most + ")");
     }
     return (int) ((number - 1) / perSlot + 1);
   }
 
-  private static DialectProblem problem(
-      ConfigKey<?> key, String found, String expected, @Nullable String param) {
-    return new DialectProblem(400, CODE, key(key) + found + " (expected: " + expected + ")", param);
-  }
-
-  private static String key(ConfigKey<?> key) {
-    return "berth.cost." + key.name() + ": ";
+  private DialectProblem problem(ConfigKey<?> key, String words) {
+    String text = "berth.cost." + key.name() + ": " + words;
+    return new DialectProblem(400, "invalid_cost", text, readsBody() ? name : null);
   }
 }

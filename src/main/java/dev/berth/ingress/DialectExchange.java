@@ -116,17 +116,13 @@ final class DialectExchange extends HttpExchange {
     }
   }
 
-  private void refuse(DialectProblem problem) {
-    onRefusal(problem);
-    answer.send(problem.response());
-  }
-
   @Override
-  void onRefusal(DialectProblem problem) {
+  void refuse(DialectProblem problem) {
     param = problem.param();
     if (operation != null && problem.response().status() == 405) {
       http.response().putHeader("allow", operation.allow());
     }
+    super.refuse(problem);
   }
 
   @Override

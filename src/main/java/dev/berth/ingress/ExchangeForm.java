@@ -1,7 +1,6 @@
 package dev.berth.ingress;
 
 import dev.berth.api.Request;
-import dev.berth.dialect.DialectProblem;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
@@ -64,9 +63,6 @@ abstract class ExchangeForm {
   boolean changesLength() {
     return false;
   }
-
-  /** Handles the refusal of a request that did not run, before it is sent. */
-  void onRefusal(DialectProblem problem) {}
 
   /** Returns the body of a failure in the form of the API; null for the usual form. */
   @Nullable Buffer errorBody(HttpErrorResponse failure) {

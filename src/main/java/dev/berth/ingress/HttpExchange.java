@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.dialect.DialectProblem;
 import dev.berth.ingress.access.AccessEntry;
 import dev.berth.ingress.access.AccessOutcome;
 import dev.berth.protocol.port.HttpErrorResponse;
@@ -134,6 +135,10 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     room = 0;
   }
 
+  void refuse(DialectProblem problem) {
+    answer.send(problem.response());
+  }
+
   /** Refuses the rest of the body. A client that still sends gets time to read the response. */
   final void refuseBody(HttpErrorResponse why) {
     refuseBody(why, answer::sendAndLinger);
@@ -150,14 +155,11 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
 
   @Override
   int gatheredBytes() {
-    CostRule rule = route.to().cost();
-    return rule == null ? 0 : RequestCost.gatheredBytes(this, rule);
+    return RequestCost.gatheredBytes(this);
   }
 
   void call(Request.Body body, long nowNanos) {
-    if (!isOver()) {
-      RequestCost.determine(this, body, nowNanos);
-    }
+    RequestCost.determine(this, body, nowNanos);
   }
 
   /** Calls the router, once the cost of the request is known. */
@@ -242,9 +244,8 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
       answer.send(HttpErrorResponse.of(lost));
       return;
     }
-    RoutedCall begun = slot.newCall(loop.router, request, this);
-    call = begun;
-    begun.dispatchTaken();
+    call = slot.newCall(loop.router, request, this);
+    call.dispatchTaken();
   }
 
   private void notFetched(ReservationException why) {

@@ -143,18 +143,14 @@ final class McpExchange extends HttpExchange {
     return all.isEmpty() ? null : all.get(0);
   }
 
-  private void refuse(DialectProblem problem) {
-    onRefusal(problem);
-    answer.send(problem.response());
-  }
-
   @Override
-  void onRefusal(DialectProblem problem) {
+  void refuse(DialectProblem problem) {
     param = problem.param();
     if (problem.response().status() == 405) {
       http.response()
           .putHeader("allow", revision == McpRevision.SESSIONS ? "POST, GET, DELETE" : "POST");
     }
+    super.refuse(problem);
   }
 
   @Override

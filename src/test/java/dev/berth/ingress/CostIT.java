@@ -3,6 +3,7 @@ package dev.berth.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.Backpressure;
+import dev.berth.config.CostOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.ingress.FakeUpstream.Call;
 import java.net.http.HttpRequest;
@@ -20,9 +21,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The slots of requests by {@code berth.cost}, over real sockets. */
 @Timeout(60)
 class CostIT {
-  private static final CostRule HEADER = new CostRule("X-Cost", 0, null, 1, 0, 8);
-  private static final CostRule BYTES = new CostRule(null, 65_536, null, 1, 0, 16);
-  private static final CostRule FIELD = new CostRule(null, 0, "max_tokens", 512, 0, 8);
+  private static final CostRule HEADER = new CostRule(CostOptions.HEADER, "X-Cost", 1, 0, 8);
+  private static final CostRule BYTES =
+      new CostRule(CostOptions.BODY_BYTES_PER_SLOT, "bytes", 65_536, 0, 16);
+  private static final CostRule FIELD =
+      new CostRule(CostOptions.JSON_FIELD, "max_tokens", 512, 0, 8);
   private static final String LARGE =
       "{\"messages\":[\"" + "m".repeat(9 << 20) + "\"],\"max_tokens\":%d}";
 
@@ -124,7 +127,8 @@ class CostIT {
     route(BYTES);
     assertThat(refusal(post("b".repeat(16 * 65_536 + 1), chunked)))
         .isEqualTo(
-            "400 berth.cost.body_bytes_per_slot: body: 1048577 bytes (expected: at most 1048576)");
+            "400 berth.cost.body_bytes_per_slot: bytes: 1048577 (expected: a whole number from 1 to"
+                + " 1048576)");
   }
 
   @ParameterizedTest

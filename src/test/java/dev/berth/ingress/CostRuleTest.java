@@ -73,9 +73,9 @@ class CostRuleTest {
         "100|1",
         "101|2",
         "800|8",
-        "801|berth.cost.body_bytes_per_slot: body: 801 bytes (expected: at most 800)",
-        "9223372036854775807|berth.cost.body_bytes_per_slot: body: 9223372036854775807 bytes"
-            + " (expected: at most 800)"
+        "801|berth.cost.body_bytes_per_slot: bytes: 801 (expected: a whole number from 1 to 800)",
+        "9223372036854775807|berth.cost.body_bytes_per_slot: bytes: 9223372036854775807"
+            + " (expected: a whole number from 1 to 800)"
       })
   void bytesOfTheBodyAreRoundedUp(long bytes, String result) {
     CostRule rule = rule(Map.of("body_bytes_per_slot", 100));
@@ -115,7 +115,7 @@ class CostRuleTest {
       delimiter = '|',
       value = {
         "5|5",
-        "9|berth.cost.default: X-Cost: missing, 9 (expected: 1 to 8)",
+        "9|berth.cost.default: X-Cost: 9 (expected: a whole number from 1 to 8)",
       })
   void requestWithoutTheHeaderHasTheDefault(int otherwise, String result) {
     CostRule rule = rule(Map.of("header", "X-Cost", "default", otherwise));
