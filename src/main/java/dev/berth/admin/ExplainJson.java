@@ -48,6 +48,9 @@ final class ExplainJson {
         .put("outcome", request.outcome())
         .put("replica", request.replicaId())
         .put("failure", request.failure().isNone() ? null : ServeJson.of(request.failure()));
+    if (request.cost() != 1) {
+      json.put("cost", request.cost());
+    }
     return withUpstream(json, request.replicaId(), request);
   }
 

@@ -237,6 +237,7 @@ public final class RoutedCall extends SlotRequest {
     router.dispatched(loop, taken.gapNanos());
     scheduleDeadline();
     if (recorder != null) {
+      recorder.recordCost(cost());
       recorder.recordReservation(taken.replica, taken.gapNanos());
     }
     goOn(taken);

@@ -192,6 +192,9 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
   }
 
   private void acquire() {
+    if (recorder != null) {
+      recorder.recordCost(cost());
+    }
     if (sendsWithoutSlot()) {
       return;
     }
