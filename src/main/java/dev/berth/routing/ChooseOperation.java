@@ -113,7 +113,7 @@ public final class ChooseOperation extends SlotRequest {
 
   @Override
   void recordSending(RequestRecorder into, RoutedReplica to) {
-    into.recordSend(to, offer == null ? "reserve" : "renew an offered lease", false);
+    into.recordSend(to, offer == null ? "reserve" : "renew an offered lease", false, cost());
   }
 
   @Override

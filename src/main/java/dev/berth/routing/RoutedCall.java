@@ -325,7 +325,7 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   void recordSending(RequestRecorder into, RoutedReplica to) {
-    into.recordSend(to, admission);
+    into.recordSend(to, admission, cost());
   }
 
   @Override

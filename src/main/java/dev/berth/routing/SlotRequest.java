@@ -276,7 +276,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     admitted = true;
     takePlace();
     if (recorder != null) {
-      recorder.recordQueued(router.queue.size() - 1, max);
+      recorder.recordQueued(router.queue.size() - 1, max, cost());
     }
     long timeout = loop.now() + router.settings().queueTimeoutNanos();
     queueDeadlineNanos = earlier(callDeadlineNanos, timeout);

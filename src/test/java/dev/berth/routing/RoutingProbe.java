@@ -55,6 +55,31 @@ public final class RoutingProbe {
     return with(of, max, of.refusalStatus(), of.retryAfterSeconds(), of.autoscales());
   }
 
+  /** The settings, with another time for which younger requests overtake a larger one. */
+  public static RouterSettings overtaking(RouterSettings of, long nanos) {
+    return new RouterSettings(
+        of.maxQueued(),
+        of.queueTimeoutNanos(),
+        of.reservationTtlNanos(),
+        of.maxReservationTtlNanos(),
+        of.refusalStatus(),
+        of.retryAfterSeconds(),
+        of.requestTimeoutNanos(),
+        nanos,
+        of.autoscales());
+  }
+
+  /** Since when a waiting request has been overtaken; {@link Long#MIN_VALUE} while it was not. */
+  public static long overtakenNanos(Object request) {
+    return SlotsProbe.overtakenNanos(
+        java.util.Objects.requireNonNull(((SlotRequest) request).waiter));
+  }
+
+  /** Number of slots of a request. */
+  public static int cost(Object request) {
+    return ((SlotRequest) request).cost();
+  }
+
   /** The settings of a deployment that autoscales. */
   public static RouterSettings autoscaling(RouterSettings of) {
     return with(of, of.maxQueued(), of.refusalStatus(), of.retryAfterSeconds(), true);
@@ -88,9 +113,22 @@ public final class RoutingProbe {
       String requestId,
       @Nullable RequestContext parent,
       SelectionObserver observer) {
+    return choose(router, loop, deadlineNanos, ttlNanos, requestId, parent, observer, 1);
+  }
+
+  /** The same, of several slots. */
+  public static ChooseOperation choose(
+      DeploymentRouter router,
+      RouterLoop loop,
+      long deadlineNanos,
+      long ttlNanos,
+      String requestId,
+      @Nullable RequestContext parent,
+      SelectionObserver observer,
+      int cost) {
     GangMember leg =
         new GangMember(
-            router, ttlNanos, requestId, "", "", parent, deadlineNanos, Long.MAX_VALUE, 1);
+            router, ttlNanos, requestId, "", "", parent, deadlineNanos, Long.MAX_VALUE, cost);
     long ttl = Math.min(ttlNanos, router.settings().maxReservationTtlNanos());
     ChooseOperation choice = new ChooseOperation(leg, loop, deadlineNanos, ttl, true, observer);
     choice.start();

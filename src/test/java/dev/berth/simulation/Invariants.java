@@ -3,6 +3,7 @@ package dev.berth.simulation;
 import dev.berth.fakes.Replicas;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RoutingProbe;
@@ -110,6 +111,10 @@ final class Invariants implements Executions.Listener {
     if (takers == 0) {
       return;
     }
+    if (on.weighted) {
+      checkLargeWorkConserved(instance);
+      return;
+    }
     for (SimulatedController.Incarnation incarnation : on.controller.incarnations) {
       SlotLedger slots = incarnation.replica.slots();
       if (incarnation.seat.instance == instance
@@ -124,6 +129,91 @@ final class Invariants implements Executions.Listener {
                     instance.node, instance.router.queued(), incarnation.replica.replicaId()));
       }
     }
+  }
+
+  /**
+   * No one waits beside as many free slots as it takes, unless one ahead of it needs more and has
+   * been overtaken for long.
+   */
+  private void checkLargeWorkConserved(SimulatedInstance instance) {
+    List<Op> waiting = waitingAt(instance);
+    for (Op op : waiting) {
+      boolean behind =
+          waiting.stream()
+              .anyMatch(other -> place(other) < place(op) && overdue(other) && other.cost > 1);
+      for (SimulatedController.Incarnation incarnation : on.controller.incarnations) {
+        SlotLedger slots = incarnation.replica.slots();
+        if (!behind
+            && incarnation.seat.instance == instance
+            && !slots.draining()
+            && slots.maxOngoing() - slots.ongoing() >= op.cost
+            && !Ledgers.isKeptForRemote(slots)
+            && tried(instance, incarnation.replica.replicaId()) == 0
+            && !instance.avoids(Replicas.info(incarnation.replica))
+            && on.controller.isRoutableAt(instance, incarnation)) {
+          throw on.world.fail(
+              "%s: %s of cost %d waits beside as many free slots of %s"
+                  .formatted(instance.node, op, op.cost, incarnation.replica.replicaId()));
+        }
+      }
+    }
+  }
+
+  private List<Op> waitingAt(SimulatedInstance instance) {
+    return on.workload.ops.stream()
+        .filter(op -> op.at == instance && !op.over() && request(op) != null)
+        .filter(op -> RoutingProbe.isWaiting(request(op)) && !instance.isBlocked(op.loopIndex))
+        .toList();
+  }
+
+  private static @Nullable Object request(Op op) {
+    return op.call != null ? op.call : op.choice;
+  }
+
+  private static long place(Op op) {
+    return RoutingProbe.place(java.util.Objects.requireNonNull(request(op)));
+  }
+
+  private boolean overdue(Op op) {
+    long since = RoutingProbe.overtakenNanos(java.util.Objects.requireNonNull(request(op)));
+    return since != Long.MIN_VALUE
+        && on.world.getAsLong() - since >= SimulatedInstance.Settings.OVERTAKE_NANOS;
+  }
+
+  /**
+   * The first larger request starts within its bound: once it has been overtaken for long, no
+   * younger one gets slots of the only replica that can hold it.
+   */
+  private void checkOvertaking(SimulatedInstance instance, Runnable granted, ReplicaInfo replica) {
+    long place = RoutingProbe.place(granted);
+    Op large = null;
+    for (Op op : waitingAt(instance)) {
+      if (request(op) != granted && op.cost > 1 && (large == null || place(op) < place(large))) {
+        large = op;
+      }
+    }
+    if (large == null || place(large) > place) {
+      return;
+    }
+    on.coverage.seen(Transition.LARGE_OVERTAKEN);
+    int cost = large.cost;
+    List<String> fitting =
+        RoutingProbe.routable(instance.router).stream()
+            .map(ReplicaInfo::replicaId)
+            .filter(id -> maxOf(id) >= cost)
+            .toList();
+    if (overdue(large) && fitting.equals(List.of(replica.replicaId()))) {
+      throw on.world.fail(
+          "%s of cost %d was overtaken for too long at %s".formatted(large, cost, fitting));
+    }
+  }
+
+  private int maxOf(String replicaId) {
+    return on.controller.incarnations.stream()
+        .filter(each -> each.replica.replicaId().equals(replicaId))
+        .mapToInt(each -> each.replica.slots().maxOngoing())
+        .max()
+        .orElse(0);
   }
 
   /** Requests of an instance that a replica refused to run: they do not wait for its slots. */
@@ -158,6 +248,9 @@ final class Invariants implements Executions.Listener {
     ReplicaInfo replica = RoutingProbe.granted(granted);
     if (replica != null) { // else it is told that the deployment is not available
       took(instance, replica);
+      if (on.weighted) {
+        checkOvertaking(instance, granted, replica);
+      }
       if (RoutingProbe.heldForNanos(granted, on.world.getAsLong()) > HAND_OVER_NANOS) {
         throw on.world.fail(
             "place " + place + " would keep its slot idle if its loop were blocked");
@@ -174,6 +267,7 @@ final class Invariants implements Executions.Listener {
           && request != granted
           && RoutingProbe.isWaiting(request)
           && !mayStay(op, replica)
+          && op.cost <= RoutingProbe.cost(granted)
           && RoutingProbe.place(request) < place) {
         if (instance.isBlocked(op.loopIndex)) {
           on.coverage.seen(Transition.WAITER_PASSED_OVER);

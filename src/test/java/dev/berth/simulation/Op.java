@@ -34,6 +34,7 @@ final class Op implements CallObserver {
   private final Simulation on;
   private final Reading reading;
 
+  final int cost;
   @Nullable SimulatedSource source; // of a body that streams
   boolean largeHead; // of its request: no replica may run it, wherever it is
   boolean longBody; // or may be: then it leaves in pieces, as one that streams
@@ -85,9 +86,16 @@ final class Op implements CallObserver {
     this.loop = at.loops.get(loopIndex);
     this.deadlineNanos = deadlineNanos;
     this.reading = reading;
+    int drawn = Math.floorMod(requestId.hashCode() * 31, 16); // most take one slot
+    this.cost = on.weighted && drawn < 5 ? 1 + drawn : 1;
     this.parent = requestId.hashCode() % 2 == 0 ? new FakeParent() : null;
     explain(parent);
     explain(explainer);
+  }
+
+  @Override
+  public int cost() {
+    return cost;
   }
 
   private SimulationFailure fail(String what) {

@@ -286,15 +286,20 @@ final class SimulatedInstance {
     /** Time that the stream of a drawn instance waits for credit. */
     static final long STREAM_IDLE_NANOS = millis(1_000);
 
+    /** Time for which younger requests may overtake a larger one. */
+    static final long OVERTAKE_NANOS = millis(50);
+
     static final DeploymentId DEPLOYMENT = new DeploymentId("app", "model");
 
     static Settings draw(SplittableRandom random, boolean orderly) {
       RouterSettings router =
-          RoutingProbe.settings(
-              random.nextInt(3) == 0 ? -1 : 4 + random.nextInt(20),
-              millis(300 + random.nextInt(1_500)),
-              millis((orderly ? 2_000 : 150) + random.nextInt(1_000)),
-              millis(4_000));
+          RoutingProbe.overtaking(
+              RoutingProbe.settings(
+                  random.nextInt(3) == 0 ? -1 : 4 + random.nextInt(20),
+                  millis(300 + random.nextInt(1_500)),
+                  millis((orderly ? 2_000 : 150) + random.nextInt(1_000)),
+                  millis(4_000)),
+              OVERTAKE_NANOS);
       LoopLimits loop =
           new LoopLimits(
               random.nextInt(4) == 0 ? 12 : 64,

@@ -46,6 +46,7 @@ final class Simulation {
   boolean streamsAreLong; // most of them exceed one window
   final boolean lossless;
   final boolean upstreams; // replicas close and refuse requests that their upstreams did not run
+  final boolean weighted; // requests take one slot or several
   private boolean rough = true;
 
   private Simulation(long seed) {
@@ -54,6 +55,7 @@ final class Simulation {
     orderly = seed % 4 == 0;
     lossless = seed % 4 == 1;
     upstreams = seed % 5 == 2;
+    weighted = seed % 3 == 1;
     random = world.randomness();
     bus = new SimulatedBus(world, coverage);
     bus.spoil();

@@ -97,6 +97,7 @@ enum Transition {
   HANDLER_FAILED,
   PAYLOAD_TOO_LARGE,
   COST_TOO_LARGE,
+  LARGE_OVERTAKEN,
   DEPLOYMENT_UNAVAILABLE;
 
   static Optional<Transition> ofMessage(BusMessage message) {

@@ -204,6 +204,7 @@ final class Workload {
     CallOptions options =
         CallOptions.defaults()
             .withRequestId(op.requestId)
+            .withCost(op.cost)
             .withReservationTtl(Duration.ofNanos(ttlNanos()));
     if (op.hasDeadline()) {
       options =
@@ -256,7 +257,8 @@ final class Workload {
               public void onFailure(BerthException failure) {
                 op.onFailure(failure);
               }
-            });
+            },
+            op.cost);
     ReplicaSelection chosen = op.selection;
     if (chosen == null) {
       checkDoor(op, op.choice, othersWait);

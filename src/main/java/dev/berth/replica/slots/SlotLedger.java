@@ -176,6 +176,11 @@ public final class SlotLedger extends SlotCounters implements Slots {
     }
   }
 
+  /** Returns whether the free slots are for the offer to a remote router. */
+  boolean isKeptForRemote() {
+    return keptForRemote;
+  }
+
   @Override
   public boolean tryAcquire(int n) {
     return grant(n, RUNNING_ONE) == null;

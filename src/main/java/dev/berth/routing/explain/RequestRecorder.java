@@ -176,14 +176,22 @@ public final class RequestRecorder {
   }
 
   /** Records that the request waits for a slot, in a new place. */
-  public void recordQueued(int nowAhead, int maxQueued) {
+  public void recordQueued(int nowAhead, int maxQueued, int cost) {
     if (seen == null) {
       seen = unranked.get();
     }
     queued = true;
     ahead = nowAhead;
     limit = maxQueued;
-    step(phases.enter(PhaseClock.RequestPhase.QUEUE, loop.now()), RequestStepKind.QUEUED, null, "");
+    step(
+        phases.enter(PhaseClock.RequestPhase.QUEUE, loop.now()),
+        RequestStepKind.QUEUED,
+        null,
+        costing("", cost));
+  }
+
+  private static String costing(String detail, int cost) {
+    return cost == 1 ? detail : detail + (detail.isEmpty() ? "" : ", ") + "cost: " + cost;
   }
 
   /** Records that the request waits again, in its old place. */
@@ -201,7 +209,7 @@ public final class RequestRecorder {
   }
 
   /** Records the send of the request itself; with a held slot, it certainly runs on arrival. */
-  public void recordSend(RoutedReplica to, Admission by) {
+  public void recordSend(RoutedReplica to, Admission by, int cost) {
     boolean byToken = by instanceof Admission.Token;
     boolean held = by == Admission.AcquiredSlot.HELD;
     if (byToken) {
@@ -212,14 +220,14 @@ public final class RequestRecorder {
         held
             ? "its slot held"
             : byToken ? "by its lease" : slotless ? "without a slot" : "if a slot is free";
-    recordSend(to, how, held || byToken);
+    recordSend(to, how, held || byToken, cost);
   }
 
   /** Records the send of a message for the request. */
-  public void recordSend(RoutedReplica to, String how, boolean certain) {
+  public void recordSend(RoutedReplica to, String how, boolean certain, int cost) {
     at = to;
     ranOn = certain ? to.info.replicaId() : "";
-    step(phases.away(certain, loop.now()), RequestStepKind.SENT, to, how);
+    step(phases.away(certain, loop.now()), RequestStepKind.SENT, to, costing(how, cost));
   }
 
   public void recordAcceptance() {

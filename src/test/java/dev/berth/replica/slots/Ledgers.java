@@ -40,6 +40,11 @@ public final class Ledgers {
     return new SlotLedger(epoch, max, LedgerLimits.DEFAULTS, clock, secrets);
   }
 
+  /** Whether its free slots are for the offer to a remote router. */
+  public static boolean isKeptForRemote(SlotLedger ledger) {
+    return ledger.isKeptForRemote();
+  }
+
   static SlotLease granted(ReserveResult reservation) {
     assertThat(reservation).isInstanceOf(ReserveResult.ReserveGranted.class);
     return ((ReserveResult.ReserveGranted) reservation).lease();

@@ -11,6 +11,7 @@ import dev.berth.view.LedgerView;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
@@ -48,6 +49,12 @@ class SlotLedgerLincheckTest {
   @Test
   void threeThreadsSeeOneOrderOfGrantsAndEnds() {
     options(3, 2, 3).sequentialSpecification(SlotModel.class).check(SlotOperations.class);
+  }
+
+  /** Of three slots, each grant takes one or two in one step, and each end frees as many. */
+  @Test
+  void threadsSeeOneOrderOfGrantsOfSeveralSlots() {
+    options(2, 3, 6).sequentialSpecification(LargeModel.class).check(LargeOperations.class);
   }
 
   /**
@@ -303,6 +310,151 @@ class SlotLedgerLincheckTest {
 
     public void drain() {
       draining = true;
+    }
+
+    public int ongoing() {
+      return ongoing;
+    }
+  }
+
+  // --- several slots at once ---
+
+  /** Three slots, and threads that each have one request of one or two slots at a time. */
+  @Param(name = "n", gen = IntGen.class, conf = "1:2")
+  @Param(name = "thread", gen = ThreadIdGen.class)
+  public static class LargeOperations {
+    private final SlotLedger ledger = Ledgers.ledger(3, new ManualClock());
+    private final int[] running = new int[Requests.THREADS_MAX];
+    private final int[] held = new int[Requests.THREADS_MAX];
+    private final @Nullable SlotLease[] lease = new SlotLease[Requests.THREADS_MAX];
+
+    @Operation
+    public boolean acquire(@Param(name = "thread") int thread, @Param(name = "n") int n) {
+      if (running[thread] > 0 || !ledger.tryAcquire(n)) {
+        return false;
+      }
+      running[thread] = n;
+      return true;
+    }
+
+    @Operation
+    public boolean complete(@Param(name = "thread") int thread) {
+      if (running[thread] == 0) {
+        return false;
+      }
+      ledger.complete(running[thread]);
+      running[thread] = 0;
+      return true;
+    }
+
+    @Operation
+    public boolean hold(@Param(name = "thread") int thread, @Param(name = "n") int n) {
+      return held[thread] == 0 && holds(thread, n, ledger.hold(n, FOREVER));
+    }
+
+    @Operation
+    public boolean handOff(@Param(name = "thread") int thread, @Param(name = "n") int n) {
+      boolean may = running[thread] > 0 && held[thread] == 0;
+      if (!may || !holds(thread, n, ledger.completeAndHold(running[thread], n, FOREVER))) {
+        return false;
+      }
+      running[thread] = 0;
+      return true;
+    }
+
+    private boolean holds(int thread, int n, @Nullable SlotLease granted) {
+      lease[thread] = granted;
+      held[thread] = granted == null ? 0 : n;
+      return granted != null;
+    }
+
+    @Operation
+    public boolean consume(@Param(name = "thread") int thread) {
+      if (held[thread] == 0 || running[thread] > 0) {
+        return false;
+      }
+      running[thread] = held[thread];
+      held[thread] = 0;
+      return Objects.requireNonNull(lease[thread]).consume() == null;
+    }
+
+    @Operation
+    public boolean release(@Param(name = "thread") int thread) {
+      boolean holds = held[thread] > 0;
+      held[thread] = 0;
+      return holds && Objects.requireNonNull(lease[thread]).release();
+    }
+
+    @Operation
+    public int ongoing() {
+      return ledger.ongoing();
+    }
+
+    @Validate
+    public void everySlotIsHeldBySomeone() {
+      int owned = IntStream.of(running).sum();
+      owned += IntStream.of(held).sum();
+      if (ledger.ongoing() != owned || ledger.audit() != LedgerView.Audit.CLEAN) {
+        throw new IllegalStateException("owned: " + owned + ", ledger: " + ledger.view("r", 0));
+      }
+    }
+  }
+
+  /** What {@link LargeOperations} must look like from outside. */
+  public static class LargeModel {
+    private final int[] running = new int[Requests.THREADS_MAX];
+    private final int[] held = new int[Requests.THREADS_MAX];
+    private int ongoing;
+
+    public boolean acquire(int thread, int n) {
+      if (running[thread] > 0 || ongoing + n > 3) {
+        return false;
+      }
+      ongoing += n;
+      running[thread] = n;
+      return true;
+    }
+
+    public boolean complete(int thread) {
+      ongoing -= running[thread];
+      boolean ran = running[thread] > 0;
+      running[thread] = 0;
+      return ran;
+    }
+
+    public boolean hold(int thread, int n) {
+      if (held[thread] > 0 || ongoing + n > 3) {
+        return false;
+      }
+      ongoing += n;
+      held[thread] = n;
+      return true;
+    }
+
+    public boolean handOff(int thread, int n) {
+      if (running[thread] == 0 || held[thread] > 0 || ongoing - running[thread] + n > 3) {
+        return false;
+      }
+      ongoing += n - running[thread];
+      held[thread] = n;
+      running[thread] = 0;
+      return true;
+    }
+
+    public boolean consume(int thread) {
+      if (held[thread] == 0 || running[thread] > 0) {
+        return false;
+      }
+      running[thread] = held[thread];
+      held[thread] = 0;
+      return true;
+    }
+
+    public boolean release(int thread) {
+      boolean holds = held[thread] > 0;
+      ongoing -= held[thread];
+      held[thread] = 0;
+      return holds;
     }
 
     public int ongoing() {

@@ -37,4 +37,8 @@ public final class SlotsProbe {
   public static int waitingOn(WaiterQueue queue, int loop) {
     return queue.sizeByLoop.get(loop);
   }
+
+  public static long overtakenNanos(Waiter waiter) {
+    return waiter.overtakenNanos;
+  }
 }
