@@ -48,9 +48,6 @@ final class ExplainJson {
         .put("outcome", request.outcome())
         .put("replica", request.replicaId())
         .put("failure", request.failure().isNone() ? null : ServeJson.of(request.failure()));
-    if (request.cost() != 1) {
-      json.put("cost", request.cost());
-    }
     return withUpstream(json, request.replicaId(), request);
   }
 

@@ -61,9 +61,8 @@ final class ExplainText {
   private void head(RequestExplanation request, int indent) {
     line(indent, "request " + request.requestId() + "  " + request.request());
     String status = request.status() < 0 ? "" : ", status " + request.status();
-    String cost = request.cost() == 1 ? "" : ", cost " + request.cost();
     String maker = request.parent() == null ? "" : ", made by " + request.parent();
-    line(indent + 2, request.deployment() + "  " + request.outcome() + status + cost + maker);
+    line(indent + 2, request.deployment() + "  " + request.outcome() + status + maker);
     RequestFailure failure = request.failure();
     if (!failure.isNone()) {
       line(indent + 2, "failed in " + failure.deployment() + ": " + failure.type());

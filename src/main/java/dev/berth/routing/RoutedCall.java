@@ -237,7 +237,6 @@ public final class RoutedCall extends SlotRequest {
     router.dispatched(loop, taken.gapNanos());
     scheduleDeadline();
     if (recorder != null) {
-      recorder.recordCost(cost());
       recorder.recordReservation(taken.replica, taken.gapNanos());
     }
     goOn(taken);

@@ -192,9 +192,6 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
   }
 
   private void acquire() {
-    if (recorder != null) {
-      recorder.recordCost(cost());
-    }
     if (sendsWithoutSlot()) {
       return;
     }

@@ -22,7 +22,6 @@ import org.jspecify.annotations.Nullable;
  * @param request method and path, {@code GET /echo}; or the handler's method, or {@code ""}
  * @param arrivedAt wall-clock time
  * @param status HTTP status of the response; -1 for a call without HTTP
- * @param cost number of slots that the request needs together
  * @param outcome {@code ok}, or the failure code as in JSON errors
  * @param node instance whose router decided
  * @param snapshot version of the deployment's replicas at the decision
@@ -46,7 +45,6 @@ public record RequestExplanation(
     String request,
     Instant arrivedAt,
     int status,
-    int cost,
     String outcome,
     String node,
     RoutingSnapshot.SnapshotVersion snapshot,

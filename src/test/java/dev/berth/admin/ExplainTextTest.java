@@ -49,7 +49,7 @@ class ExplainTextTest {
 
                 called by shop#cart at +600.0 us:
                 request mine  total
-                  shop#prices  deadline_exceeded, cost 3, made by shop#cart
+                  shop#prices  deadline_exceeded, made by shop#cart
                   failed in shop#prices: dev.berth.api.BerthException$Timeout
                     too late
                   at 2026-01-01T00:00:00.124056Z on node-1a2b3c4d

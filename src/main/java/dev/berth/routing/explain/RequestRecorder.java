@@ -48,7 +48,6 @@ public final class RequestRecorder {
   private final Map<String, String> upstreams = new LinkedHashMap<>(); // keys by replica id
   private int stepsInAll;
   private @Nullable CandidateSnapshot seen;
-  private int cost = 1; // slots
   private boolean queued;
   private int ahead; // waiters ahead when it was queued
   private int limit;
@@ -168,11 +167,6 @@ public final class RequestRecorder {
     if (seen == null) {
       seen = CandidateSnapshot.of(set, loop.index(), ranking, key);
     }
-  }
-
-  /** Records the number of slots that the request needs together. */
-  public void recordCost(int slots) {
-    cost = slots;
   }
 
   /** Records that the request waits for a slot, in a new place. */
@@ -403,7 +397,6 @@ public final class RequestRecorder {
         request,
         loop.ports().wallClock().instant().minusNanos(spent.total()),
         status,
-        cost,
         outcome,
         loop.address().node(),
         known.snapshot(),
