@@ -81,6 +81,15 @@ class CostIT {
   }
 
   @Test
+  void explanationShowsTheCost() throws Exception {
+    route(HEADER);
+    rig.upstream.behave(call -> call.respond("ok"));
+    rig.answer(rig.request("/").header("X-Cost", "3").header("X-Berth-Explain", "1"));
+    assertThat(rig.upstream.explained.take().steps())
+        .anyMatch(step -> step.detail().endsWith("cost: 3"));
+  }
+
+  @Test
   void twoHeadersAreRefusedAndTheConnectionStaysOpen() throws Exception {
     route(HEADER);
     RawClient client = rig.raw().post("/", "X-Cost: 1", "X-Cost: 2", "Content-Length: 3");

@@ -82,11 +82,16 @@ class CostNodeIT {
     try (TestNode node = new TestNode(INSTANCE + GATED.formatted(4, "X-Cost"))) {
       ready(node, "X-Cost");
       String path = "/api/v1/applications/gated/deployments/front/reservations";
-      String token = new JsonObject(node.admin("POST", path, "{}").body()).getString("token");
+      assertThat(node.admin("POST", path, "{\"cost\": 1e9}").statusCode()).isEqualTo(400);
+      HttpResponse<String> large = node.admin("POST", path, "{\"cost\": 5}");
+      assertThat(large.statusCode()).as(large.body()).isEqualTo(400);
+      String token =
+          new JsonObject(node.admin("POST", path, "{\"cost\": 3}").body()).getString("token");
+      assertThat(ledger(node).getInteger("reserved")).isEqualTo(3);
       CompletableFuture<HttpResponse<String>> held =
           node.getAsync("/held", "X-Cost", "1e9", "X-Berth-Reservation", token);
       TestApplications.gate("cost").entered.get();
-      assertThat(ledger(node).getInteger("running")).isEqualTo(1);
+      assertThat(ledger(node).getInteger("running")).isEqualTo(3);
       TestApplications.openGates();
       assertThat(held.get().statusCode()).isEqualTo(200);
     }
