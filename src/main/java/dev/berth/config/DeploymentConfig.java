@@ -2,6 +2,7 @@ package dev.berth.config;
 
 import dev.berth.api.Deployment;
 import dev.berth.config.builtin.McpOptions;
+import dev.berth.config.edge.CostOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;

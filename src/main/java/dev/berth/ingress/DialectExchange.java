@@ -132,7 +132,7 @@ final class DialectExchange extends HttpExchange {
       super.call(body, nowNanos);
     } else if (body instanceof Request.Body.Whole whole) {
       Buffer bytes = whole.bytes();
-      BodyScan.run(
+      loop.scan(
           this,
           bytes,
           nowNanos,

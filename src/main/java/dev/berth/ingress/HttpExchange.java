@@ -155,11 +155,11 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
 
   @Override
   int gatheredBytes() {
-    return RequestCost.gatheredBytes(this);
+    return route.gatheredBytes(this);
   }
 
   void call(Request.Body body, long nowNanos) {
-    RequestCost.determine(this, body, nowNanos);
+    route.determineCost(this, body, nowNanos);
   }
 
   /** Calls the router, once the cost of the request is known. */

@@ -4,6 +4,7 @@ import dev.berth.config.Backpressure;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.keys.Settings;
 import dev.berth.dialect.mcp.McpRouteRules;
+import dev.berth.ingress.edge.CostRule;
 import dev.berth.ingress.edge.EdgeRules;
 import dev.berth.routing.DeploymentRouter;
 import java.util.Objects;

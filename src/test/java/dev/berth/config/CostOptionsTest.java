@@ -3,6 +3,7 @@ package dev.berth.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.Deployment;
+import dev.berth.config.edge.CostOptions;
 import dev.berth.config.keys.Settings;
 import java.util.List;
 import java.util.Objects;

@@ -3,9 +3,10 @@ package dev.berth.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.Backpressure;
-import dev.berth.config.CostOptions;
 import dev.berth.config.LimitOptions;
+import dev.berth.config.edge.CostOptions;
 import dev.berth.ingress.FakeUpstream.Call;
+import dev.berth.ingress.edge.CostRule;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;

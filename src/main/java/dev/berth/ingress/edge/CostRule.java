@@ -1,8 +1,8 @@
-package dev.berth.ingress;
+package dev.berth.ingress.edge;
 
-import dev.berth.config.CostOptions;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.UpstreamOptions;
+import dev.berth.config.edge.CostOptions;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.YamlScalars;
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param maxSlots slots of the largest replica
  */
 public record CostRule(ConfigKey<?> form, String name, int perSlot, int otherwise, int maxSlots) {
-  private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,18}");
+  private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,17}");
 
   /** Returns the rule in the settings of a deployment; null if each request takes one slot. */
   public static @Nullable CostRule of(Settings deployment) {
@@ -49,12 +49,12 @@ public record CostRule(ConfigKey<?> form, String name, int perSlot, int otherwis
   }
 
   /** Returns whether the rule reads the bytes of bodies. */
-  boolean readsBody() {
+  public boolean readsBody() {
     return form == CostOptions.JSON_FIELD;
   }
 
   /** Returns whether the rule needs the end of the body: its bytes, or its length. */
-  boolean needsBody(MultiMap headers) {
+  public boolean needsBody(MultiMap headers) {
     return readsBody()
         || form == CostOptions.BODY_BYTES_PER_SLOT && !headers.contains(HttpHeaders.CONTENT_LENGTH);
   }
@@ -62,19 +62,18 @@ public record CostRule(ConfigKey<?> form, String name, int perSlot, int otherwis
   /**
    * Returns the slots of a request.
    *
-   * @param bytes length of a whole body; negative for the length in the headers
+   * @param bytes length of the body
    * @param body whole, if the rule reads it; then the method is thread-safe
    * @throws DialectProblem for a request without a permitted value
    */
-  int slots(MultiMap headers, long bytes, Buffer body) {
+  public int slots(MultiMap headers, long bytes, Buffer body) {
     String value;
     if (readsBody()) {
       value = member(body);
     } else if (form == CostOptions.HEADER) {
       value = headers.contains(name) ? String.join(", ", headers.getAll(name)) : null;
     } else {
-      String declared = String.valueOf(headers.get(HttpHeaders.CONTENT_LENGTH));
-      value = String.valueOf(Math.max(1, bytes < 0 ? BodyReader.lengthOf(declared) : bytes));
+      value = bytes == 0 ? "1" : String.valueOf(bytes);
     }
     return value == null && otherwise > 0
         ? slots(CostOptions.DEFAULT, String.valueOf(otherwise), 1)
@@ -92,7 +91,7 @@ public record CostRule(ConfigKey<?> form, String name, int perSlot, int otherwis
   private int slots(ConfigKey<?> key, @Nullable String value, int perSlot) {
     long most = (long) maxSlots * perSlot;
     boolean plain = value != null && NUMBER.matcher(value).matches();
-    long number = plain ? BodyReader.lengthOf(value) : 0;
+    long number = plain ? Long.parseLong(value) : 0;
     if (number == 0 || number > most) {
       String shown = value == null ? "missing" : YamlScalars.shorten(value);
       throw problem(

@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.edge;
 
 import dev.berth.api.Deployment;
 import dev.berth.config.keys.ChangeReach;

@@ -1,4 +1,4 @@
-package dev.berth.ingress;
+package dev.berth.ingress.edge;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
