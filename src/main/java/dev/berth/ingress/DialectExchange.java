@@ -134,6 +134,7 @@ final class DialectExchange extends HttpExchange {
       Buffer bytes = whole.bytes();
       loop.scan(
           this,
+          route.to().application(),
           bytes,
           nowNanos,
           ModelScanner::scan,

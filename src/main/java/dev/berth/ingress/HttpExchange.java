@@ -7,6 +7,7 @@ import dev.berth.api.Response;
 import dev.berth.dialect.DialectProblem;
 import dev.berth.ingress.access.AccessEntry;
 import dev.berth.ingress.access.AccessOutcome;
+import dev.berth.ingress.edge.CostRule;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
@@ -20,6 +21,7 @@ import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.routing.traffic.TrafficPolicy;
 import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpServerRequest;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -37,6 +39,9 @@ import org.slf4j.LoggerFactory;
 sealed class HttpExchange extends ExchangeForm implements CallObserver, LongConsumer
     permits EndpointExchange, DialectExchange, McpExchange {
   private static final Logger LOG = LoggerFactory.getLogger(HttpExchange.class);
+
+  /** Maximum size in bytes of a body that a rule of the cost needs whole. */
+  private static final long MAX_WHOLE_BYTES = 64 << 20;
 
   final ServingLoop loop;
   final ConnectionPort connection;
@@ -97,6 +102,7 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     return state == one;
   }
 
+  @Override
   final boolean isOver() {
     return state.ordinal() >= ExchangeState.LEAVING.ordinal();
   }
@@ -135,11 +141,13 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     room = 0;
   }
 
+  @Override
   void refuse(DialectProblem problem) {
     answer.send(problem.response());
   }
 
   /** Refuses the rest of the body. A client that still sends gets time to read the response. */
+  @Override
   final void refuseBody(HttpErrorResponse why) {
     refuseBody(why, answer::sendAndLinger);
   }
@@ -155,14 +163,18 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
 
   @Override
   int gatheredBytes() {
-    return route.gatheredBytes(this);
+    CostRule rule = route.to().cost();
+    MultiMap headers = http.headers();
+    return rule != null && rule.needsBody(headers) && ReservationHeader.of(headers) == null
+        ? loop.wholeBytes(MAX_WHOLE_BYTES)
+        : 0;
   }
 
   void call(Request.Body body, long nowNanos) {
-    route.determineCost(this, body, nowNanos);
+    determineCost(loop, route.to(), http.headers(), body, nowNanos);
   }
 
-  /** Calls the router, once the cost of the request is known. */
+  @Override
   final void proceed(Request.Body body, long nowNanos) {
     Request request =
         Request.of(

@@ -1,15 +1,10 @@
 package dev.berth.ingress;
 
-import dev.berth.api.Request;
 import dev.berth.ingress.access.AccessRoute;
-import dev.berth.ingress.edge.CostRule;
 import dev.berth.ingress.split.ShadowTarget;
 import dev.berth.metrics.RouteMeters;
 import dev.berth.metrics.RouteTemplates;
 import dev.berth.routing.DeploymentRouter;
-import io.vertx.core.MultiMap;
-import io.vertx.core.buffer.Buffer;
-import io.vertx.core.http.HttpHeaders;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -42,9 +37,6 @@ record ResolvedRoute(
    * Maximum timeout in seconds. A longer one counts as none, so that sums of times cannot overflow.
    */
   private static final double MAX_TIMEOUT_S = TimeUnit.DAYS.toSeconds(365);
-
-  /** Maximum size in bytes of a body that a rule of the cost needs whole. */
-  private static final long MAX_WHOLE_BYTES = 64 << 20;
 
   /** Creates a route without a split. */
   ResolvedRoute(
@@ -104,42 +96,5 @@ record ResolvedRoute(
     return seconds <= 0 || seconds > MAX_TIMEOUT_S
         ? NO_TIMEOUT
         : Math.max(1, (long) (seconds * 1e9));
-  }
-
-  /** Returns the maximum bytes of a body that the rule needs whole; 0 if it needs none. */
-  int gatheredBytes(HttpExchange exchange) {
-    CostRule rule = to.cost();
-    MultiMap headers = exchange.http.headers();
-    return rule != null && rule.needsBody(headers) && ReservationHeader.of(headers) == null
-        ? exchange.loop.wholeBytes(MAX_WHOLE_BYTES)
-        : 0;
-  }
-
-  /** Determines the cost and calls the router, or refuses the request. */
-  void determineCost(HttpExchange exchange, Request.Body body, long nowNanos) {
-    CostRule rule = to.cost();
-    MultiMap headers = exchange.http.headers();
-    Buffer whole = body instanceof Request.Body.Whole all ? all.bytes() : null;
-    if (exchange.isOver()) {
-      return;
-    }
-    if (rule == null || !exchange.takesSlots() || ReservationHeader.of(headers) != null) {
-      exchange.proceed(body, nowNanos); // on the slots of its reservation, or on none
-    } else if (whole == null && rule.needsBody(headers)) {
-      exchange.refuseBody(ErrorResponses.TOO_MANY_REQUESTS); // no memory for the whole body
-    } else {
-      String length = headers.get(HttpHeaders.CONTENT_LENGTH);
-      long bytes =
-          whole != null ? whole.length() : length == null ? 0 : BodyReader.lengthOf(length);
-      exchange.loop.scan(
-          exchange,
-          whole == null || !rule.readsBody() ? BodyReader.EMPTY : whole,
-          nowNanos,
-          scanned -> rule.slots(headers, bytes, scanned),
-          (slots, now) -> {
-            exchange.cost = slots;
-            exchange.proceed(body, now);
-          });
-    }
   }
 }

@@ -167,7 +167,8 @@ abstract class ServingLoop {
    *     client has left
    */
   <T> void scan(
-      HttpExchange exchange,
+      ExchangeForm exchange,
+      String application,
       Buffer body,
       long nowNanos,
       Function<Buffer, T> scan,
@@ -176,12 +177,12 @@ abstract class ServingLoop {
       finish(exchange, () -> scan.apply(body), nowNanos, use);
       return;
     }
-    scan(exchange.route.to().application(), () -> scanLarge(exchange, body, scan))
+    scan(application, () -> scanLarge(exchange, body, scan))
         .onComplete(found -> finish(exchange, () -> result(found), now(), use));
   }
 
   /** Scans a body on another thread, unless the client is seen to have left meanwhile. */
-  private static <T> T scanLarge(HttpExchange exchange, Buffer body, Function<Buffer, T> scan) {
+  private static <T> T scanLarge(ExchangeForm exchange, Buffer body, Function<Buffer, T> scan) {
     if (exchange.isOver()) {
       throw new CancellationException();
     }
@@ -198,7 +199,7 @@ abstract class ServingLoop {
   }
 
   private static <T> void finish(
-      HttpExchange exchange, Supplier<T> found, long nowNanos, ObjLongConsumer<T> use) {
+      ExchangeForm exchange, Supplier<T> found, long nowNanos, ObjLongConsumer<T> use) {
     if (exchange.isOver()) {
       return; // the client left while its body was scanned
     }

@@ -62,7 +62,7 @@ public record CostRule(ConfigKey<?> form, String name, int perSlot, int otherwis
   /**
    * Returns the slots of a request.
    *
-   * @param bytes length of the body
+   * @param bytes length of a whole body; negative for that in the headers
    * @param body whole, if the rule reads it; then the method is thread-safe
    * @throws DialectProblem for a request without a permitted value
    */
@@ -73,7 +73,8 @@ public record CostRule(ConfigKey<?> form, String name, int perSlot, int otherwis
     } else if (form == CostOptions.HEADER) {
       value = headers.contains(name) ? String.join(", ", headers.getAll(name)) : null;
     } else {
-      value = bytes == 0 ? "1" : String.valueOf(bytes);
+      String length = bytes < 0 ? headers.get(HttpHeaders.CONTENT_LENGTH) : String.valueOf(bytes);
+      value = "0".equals(length) ? "1" : length;
     }
     return value == null && otherwise > 0
         ? slots(CostOptions.DEFAULT, String.valueOf(otherwise), 1)
