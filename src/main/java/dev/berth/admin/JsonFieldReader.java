@@ -1,5 +1,6 @@
 package dev.berth.admin;
 
+import dev.berth.api.Deployment;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
@@ -102,6 +103,20 @@ record JsonFieldReader(Map<?, ?> given, String at, List<String> problems) {
       wrong(key, "a number of seconds " + range + ReservationJson.seconds(max.toNanos()));
     }
     return 0;
+  }
+
+  /** Returns a number of slots; 1 when the key is absent or null. */
+  int slots(String key) {
+    Object slots = given.get(key);
+    if (slots instanceof Integer number
+        && number >= 1
+        && number <= Deployment.MAX_ONGOING_REQUESTS_LIMIT) {
+      return number;
+    }
+    if (slots != null) {
+      wrong(key, "an integer from 1 to " + Deployment.MAX_ONGOING_REQUESTS_LIMIT);
+    }
+    return 1;
   }
 
   private void wrong(String key, String expected) {

@@ -19,10 +19,11 @@ import java.util.Map;
 public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
   private static final String TTL = "ttl_s";
   private static final String WAIT = "wait_timeout_s";
-  private static final List<String> KEYS = List.of(TTL, WAIT, "session_id");
+  private static final String COST = "cost";
+  private static final List<String> KEYS = List.of(TTL, WAIT, "session_id", COST);
   private static final List<String> TOGETHER_KEYS = List.of("legs", TTL, WAIT);
   private static final List<String> LEG_KEYS =
-      List.of("application", "deployment", TTL, "session_id");
+      List.of("application", "deployment", TTL, "session_id", COST);
 
   /**
    * A request for several reservations together.
@@ -42,7 +43,11 @@ public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
     long ttl = members.nanos(TTL, maxTtl, false);
     ReservationRequest wish =
         new ReservationRequest(
-            deployment, ttl, members.nanos(WAIT, maxWait, true), members.sessionId());
+            deployment,
+            ttl,
+            members.nanos(WAIT, maxWait, true),
+            members.sessionId(),
+            members.slots(COST));
     members.check();
     return wish;
   }
@@ -81,12 +86,17 @@ public record ReservationBody(Duration maxTtl, Duration maxWait, int maxLegs) {
     leg.allow(LEG_KEYS);
     long own = leg.nanos(TTL, maxTtl, false);
     String session = leg.sessionId();
+    int cost = leg.slots(COST);
     String application = leg.name("application");
     String deployment = leg.name("deployment");
     if (!application.isEmpty() && !deployment.isEmpty()) {
       into.add(
           new ReservationRequest(
-              new DeploymentId(application, deployment), own == 0 ? ttl : own, wait, session));
+              new DeploymentId(application, deployment),
+              own == 0 ? ttl : own,
+              wait,
+              session,
+              cost));
     }
   }
 }

@@ -3,6 +3,7 @@ package dev.berth.config;
 import dev.berth.api.Deployment;
 import dev.berth.config.batching.BatchingOptions;
 import dev.berth.config.builtin.McpOptions;
+import dev.berth.config.edge.CostOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
@@ -172,6 +173,14 @@ public final class DeploymentConfig {
           .means(
               "Largest request body for a handler that gets its body buffered; a larger one gets"
                   + " 413. At most 2147483647.");
+
+  public static final ConfigKey<Settings> COST =
+      OWN_ROUTER
+          .optional("cost", CostOptions.SECTION)
+          .means(
+              "Number of slots that an HTTP request takes, by exactly one of header,"
+                  + " body_bytes_per_slot and json_field; one slot by default. Other values get"
+                  + " 400. The slots of a reservation hold for its request.");
 
   public static final ConfigKey<Settings> AUTOSCALING =
       OWN.mapping("autoscaling", AutoscalingOptions.OWN_SECTION)

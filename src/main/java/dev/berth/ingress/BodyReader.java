@@ -396,13 +396,12 @@ final class BodyReader implements Handler<Buffer>, BufferedPrefixBody {
     return isBefore(BodyState.FLOWING) || (state == BodyState.FLOWING && !paused);
   }
 
-  /**
-   * Returns how far the body lags behind a minimum rate, in nanoseconds. Called once per sweep.
-   *
-   * @param mayCome whether the connection lets the client send
-   */
-  double lagNanos(long now, int bytesPerSecond, boolean mayCome) {
-    return rate.lagNanos(now, received, mayCome && awaitsClient(), bytesPerSecond);
+  /** Returns whether the body lags too far behind the minimum rate. Called once per sweep. */
+  boolean isTooSlow(long now) {
+    int least = exchange.loop.minBodyBytesPerSecond;
+    boolean mayCome = exchange.connection.letsSend() && awaitsClient();
+    return least > 0
+        && rate.lagNanos(now, received, mayCome, least) > exchange.loop.bodyRateGraceNanos;
   }
 
   private long bytesLeft() {

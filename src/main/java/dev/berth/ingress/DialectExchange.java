@@ -1,6 +1,5 @@
 package dev.berth.ingress;
 
-import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.dialect.ApiDialect;
@@ -28,8 +27,6 @@ import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import java.util.Locale;
 import java.util.Objects;
-import java.util.concurrent.CancellationException;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,9 +39,6 @@ final class DialectExchange extends HttpExchange {
 
   /** Maximum size of a body in bytes. */
   private static final long MAX_BODY_BYTES = 64 << 20;
-
-  /** Maximum size in bytes of a body that the event loop scans; in 1 ms at most. */
-  private static final int MAX_LOOP_BYTES = 1 << 18;
 
   private static final CharSequence API_KEY = HttpHeaders.createOptimized("x-api-key");
   private static final CharSequence VERSION = HttpHeaders.createOptimized("anthropic-version");
@@ -84,8 +78,7 @@ final class DialectExchange extends HttpExchange {
 
   @Override
   int gatheredBytes() {
-    return (int)
-        Math.min(MAX_BODY_BYTES, Math.min(loop.maxBodyBytes, loop.ingress.bodies.most / 2));
+    return loop.wholeBytes(MAX_BODY_BYTES);
   }
 
   // --- request ---
@@ -123,15 +116,13 @@ final class DialectExchange extends HttpExchange {
     }
   }
 
-  private void refuse(DialectProblem problem) {
-    if (isOver()) {
-      return; // the client left while its body was scanned
-    }
+  @Override
+  void refuse(DialectProblem problem) {
     param = problem.param();
     if (operation != null && problem.response().status() == 405) {
       http.response().putHeader("allow", operation.allow());
     }
-    answer.send(problem.response());
+    super.refuse(problem);
   }
 
   @Override
@@ -141,42 +132,15 @@ final class DialectExchange extends HttpExchange {
       super.call(body, nowNanos);
     } else if (body instanceof Request.Body.Whole whole) {
       Buffer bytes = whole.bytes();
-      if (bytes.length() <= MAX_LOOP_BYTES) {
-        call(() -> ModelScanner.scan(bytes), bytes, nowNanos);
-      } else {
-        loop.scan(catalog.deployments().get(0).application(), () -> scanLarge(bytes))
-            .onSuccess(scanned -> call(() -> scanned, bytes, loop.now()))
-            .onFailure(this::notScanned);
-      }
+      loop.scan(
+          this,
+          route.to().application(),
+          bytes,
+          nowNanos,
+          ModelScanner::scan,
+          (scanned, now) -> super.call(new Request.Body.Whole(selectBy(scanned, bytes)), now));
     } else {
       refuseBody(ErrorResponses.TOO_MANY_REQUESTS); // no memory for the whole body
-    }
-  }
-
-  /** Scans a body on another thread, unless the client is seen to have left meanwhile. */
-  private ScannedBody scanLarge(Buffer bytes) {
-    if (isOver()) {
-      throw new CancellationException();
-    }
-    return ModelScanner.scan(bytes);
-  }
-
-  private void notScanned(Throwable failure) {
-    if (failure instanceof DialectProblem problem) {
-      refuse(problem);
-    } else {
-      onFailure(new BerthException.HandlerFailed("body not scanned", failure));
-    }
-  }
-
-  private void call(Supplier<ScannedBody> scan, Buffer body, long nowNanos) {
-    if (isOver()) {
-      return; // the client left while its body was scanned
-    }
-    try {
-      super.call(new Request.Body.Whole(selectBy(scan.get(), body)), nowNanos);
-    } catch (DialectProblem problem) {
-      refuse(problem);
     }
   }
 

@@ -1,12 +1,16 @@
 package dev.berth.ingress;
 
+import dev.berth.api.BerthException;
 import dev.berth.api.Request;
+import dev.berth.dialect.DialectProblem;
+import dev.berth.ingress.edge.CostRule;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.traffic.TrafficPolicy;
+import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import org.jspecify.annotations.Nullable;
@@ -24,12 +28,62 @@ abstract class ExchangeForm {
   static final CharSequence DISCONNECT_DISABLED =
       HttpHeaders.createOptimized("x-request-disconnect-disabled");
 
+  int cost = 1; // slots that the request takes
+
+  /** Returns the number of slots of one replica that the request takes. */
+  public int cost() {
+    return cost;
+  }
+
+  /** Returns whether the request takes slots. */
+  boolean takesSlots() {
+    return true;
+  }
+
   /**
    * Returns the maximum bytes of a body that is read whole, whichever replica serves it; 0 to leave
    * that to the deployment.
    */
   int gatheredBytes() {
     return 0;
+  }
+
+  abstract boolean isOver();
+
+  /** Refuses a request that did not run. */
+  abstract void refuse(DialectProblem problem);
+
+  abstract void refuseBody(HttpErrorResponse why);
+
+  public abstract void onFailure(BerthException failure);
+
+  /** Calls the router, once the cost of the request is known. */
+  abstract void proceed(Request.Body body, long nowNanos);
+
+  /** Determines the cost of the request and calls the router, or refuses the request. */
+  final void determineCost(
+      ServingLoop loop, IngressRoute to, MultiMap headers, Request.Body body, long nowNanos) {
+    CostRule rule = to.cost();
+    Buffer whole = body instanceof Request.Body.Whole all ? all.bytes() : null;
+    if (isOver()) {
+      return;
+    }
+    if (rule == null || !takesSlots() || ReservationHeader.of(headers) != null) {
+      proceed(body, nowNanos); // on the slots of its reservation, or on none
+    } else if (whole == null && rule.needsBody(headers)) {
+      refuseBody(ErrorResponses.TOO_MANY_REQUESTS); // no memory for the whole body
+    } else {
+      loop.scan(
+          this,
+          to.application(),
+          whole == null || !rule.readsBody() ? Buffer.buffer() : whole,
+          nowNanos,
+          scanned -> rule.slots(headers, whole == null ? -1 : whole.length(), scanned),
+          (slots, now) -> {
+            cost = slots;
+            proceed(body, now);
+          });
+    }
   }
 
   /** Starts the call of a request. */

@@ -4,8 +4,10 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.dialect.DialectProblem;
 import dev.berth.ingress.access.AccessEntry;
 import dev.berth.ingress.access.AccessOutcome;
+import dev.berth.ingress.edge.CostRule;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
@@ -19,6 +21,7 @@ import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.routing.traffic.TrafficPolicy;
 import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpServerRequest;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -37,6 +40,9 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     permits EndpointExchange, DialectExchange, McpExchange {
   private static final Logger LOG = LoggerFactory.getLogger(HttpExchange.class);
 
+  /** Maximum size in bytes of a body that a rule of the cost needs whole. */
+  private static final long MAX_WHOLE_BYTES = 64 << 20;
+
   final ServingLoop loop;
   final ConnectionPort connection;
   final HttpServerRequest http;
@@ -54,9 +60,6 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
   private @Nullable RoutedCall call;
   private @Nullable SplitRequest split; // null if one deployment serves the route
 
-  /**
-   * @param split choice among several deployments; null if one deployment serves the route
-   */
   HttpExchange(
       ConnectionPort connection,
       HttpServerRequest http,
@@ -99,6 +102,7 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     return state == one;
   }
 
+  @Override
   final boolean isOver() {
     return state.ordinal() >= ExchangeState.LEAVING.ordinal();
   }
@@ -137,7 +141,13 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     room = 0;
   }
 
+  @Override
+  void refuse(DialectProblem problem) {
+    answer.send(problem.response());
+  }
+
   /** Refuses the rest of the body. A client that still sends gets time to read the response. */
+  @Override
   final void refuseBody(HttpErrorResponse why) {
     refuseBody(why, answer::sendAndLinger);
   }
@@ -151,10 +161,21 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     }
   }
 
+  @Override
+  int gatheredBytes() {
+    CostRule rule = route.to().cost();
+    MultiMap headers = http.headers();
+    return rule != null && rule.needsBody(headers) && ReservationHeader.of(headers) == null
+        ? loop.wholeBytes(MAX_WHOLE_BYTES)
+        : 0;
+  }
+
   void call(Request.Body body, long nowNanos) {
-    if (isOver()) {
-      return;
-    }
+    determineCost(loop, route.to(), http.headers(), body, nowNanos);
+  }
+
+  @Override
+  final void proceed(Request.Body body, long nowNanos) {
     Request request =
         Request.of(
             http.method().name(),
@@ -177,11 +198,7 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     }
   }
 
-  /**
-   * Runs the request with the granted response memory, or refuses it after the maximum wait.
-   *
-   * @param bytes granted bytes; negative for none
-   */
+  /** Runs the request with the granted bytes of response memory. Negative bytes refuse it. */
   @Override
   public final void accept(long bytes) {
     Request request = Objects.requireNonNull(waiting); // else the queue would not hold it
@@ -239,9 +256,8 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
       answer.send(HttpErrorResponse.of(lost));
       return;
     }
-    RoutedCall begun = slot.newCall(loop.router, request, this);
-    call = begun;
-    begun.dispatchTaken();
+    call = slot.newCall(loop.router, request, this);
+    call.dispatchTaken();
   }
 
   private void notFetched(ReservationException why) {
@@ -396,7 +412,7 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
         && now - reading.progressNanos() >= loop.bodyIdleNanos
         && (passing == null || now - passing.progressNanos() >= loop.bodyIdleNanos)) {
       bodyTooSlow(ErrorResponses.bodyStoodStill(loop.bodyIdleNanos));
-    } else if (reading != null && passing == null && lagsBehind(reading, now)) {
+    } else if (reading != null && passing == null && reading.isTooSlow(now)) {
       bodyTooSlow(ErrorResponses.bodyTooSlow(loop.minBodyBytesPerSecond));
     } else if (passing != null
         && !is(ExchangeState.DETACHED)
@@ -407,12 +423,6 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
       outcome(AccessOutcome.STOOD_STILL);
       abort(408);
     }
-  }
-
-  private boolean lagsBehind(BodyReader reading, long now) {
-    int least = loop.minBodyBytesPerSecond;
-    return least > 0
-        && reading.lagNanos(now, least, connection.letsSend()) > loop.bodyRateGraceNanos;
   }
 
   private void bodyTooSlow(HttpErrorResponse why) {
@@ -478,6 +488,7 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     answer.meters().recordResponse(http.method(), status, now - startedNanos);
     onFinish(status, now);
     if (access != null) {
+      access.cost(call == null ? cost : call.cost()); // of its reservation, if it has one
       access.complete(status, http.bytesRead(), http.response().bytesWritten(), now);
     }
     connection.onExchangeFinished(this, now);

@@ -4,6 +4,7 @@ import dev.berth.config.Backpressure;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.keys.Settings;
 import dev.berth.dialect.mcp.McpRouteRules;
+import dev.berth.ingress.edge.CostRule;
 import dev.berth.ingress.edge.EdgeRules;
 import dev.berth.routing.DeploymentRouter;
 import java.util.Objects;
@@ -28,7 +29,7 @@ public record IngressRoute(
     @Nullable RouteTraffic traffic,
     long parkNanos,
     RouteRules rules) {
-  private static final RouteRules NO_RULES = new RouteRules(null, null, null);
+  private static final RouteRules NO_RULES = new RouteRules(null, null, null, null);
 
   /**
    * Rules of the requests of a route.
@@ -36,9 +37,13 @@ public record IngressRoute(
    * @param dialect choice of the deployment by the model in the body; null without one
    * @param mcp rules of requests to servers of MCP; null for others
    * @param edge rules for browsers; null for none
+   * @param cost rule for the slots of a request; null for one slot
    */
   record RouteRules(
-      @Nullable DialectRoute dialect, @Nullable McpRouteRules mcp, @Nullable EdgeRules edge) {}
+      @Nullable DialectRoute dialect,
+      @Nullable McpRouteRules mcp,
+      @Nullable EdgeRules edge,
+      @Nullable CostRule cost) {}
 
   /** Creates a route to one deployment. */
   public IngressRoute(
@@ -82,7 +87,7 @@ public record IngressRoute(
         log,
         null,
         0,
-        new RouteRules(dialect, null, null));
+        new RouteRules(dialect, null, null, null));
   }
 
   /** Returns the choice of a model's deployment; null without one. */
@@ -102,12 +107,22 @@ public record IngressRoute(
 
   /** Returns the same route for servers of MCP; null for no rules. */
   public IngressRoute withMcp(@Nullable McpRouteRules mcp) {
-    return with(new RouteRules(rules.dialect, mcp, rules.edge));
+    return with(new RouteRules(rules.dialect, mcp, rules.edge, rules.cost));
   }
 
   /** Returns the same route with rules for browsers; null for none. */
   public IngressRoute withEdge(@Nullable EdgeRules edge) {
-    return with(new RouteRules(rules.dialect, rules.mcp, edge));
+    return with(new RouteRules(rules.dialect, rules.mcp, edge, rules.cost));
+  }
+
+  /** Returns the rule for the slots of a request; null for one slot. */
+  @Nullable CostRule cost() {
+    return rules.cost;
+  }
+
+  /** Returns the same route with a rule for the slots of a request; null for one slot. */
+  public IngressRoute withCost(@Nullable CostRule cost) {
+    return with(new RouteRules(rules.dialect, rules.mcp, rules.edge, cost));
   }
 
   private IngressRoute with(RouteRules changed) {

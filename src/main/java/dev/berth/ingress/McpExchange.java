@@ -82,8 +82,7 @@ final class McpExchange extends HttpExchange {
 
   @Override
   int gatheredBytes() {
-    return (int)
-        Math.min(MAX_BODY_BYTES, Math.min(loop.maxBodyBytes, loop.ingress.bodies.most / 2));
+    return loop.wholeBytes(MAX_BODY_BYTES);
   }
 
   // --- request ---
@@ -144,13 +143,14 @@ final class McpExchange extends HttpExchange {
     return all.isEmpty() ? null : all.get(0);
   }
 
-  private void refuse(DialectProblem problem) {
+  @Override
+  void refuse(DialectProblem problem) {
     param = problem.param();
     if (problem.response().status() == 405) {
       http.response()
           .putHeader("allow", revision == McpRevision.SESSIONS ? "POST, GET, DELETE" : "POST");
     }
-    answer.send(problem.response());
+    super.refuse(problem);
   }
 
   @Override
@@ -243,6 +243,11 @@ final class McpExchange extends HttpExchange {
             : RoutedCall.start(router, on, request, owner, only, call().kind() != CallKind.REQUEST);
     routed = call;
     return call;
+  }
+
+  @Override
+  boolean takesSlots() {
+    return call().kind() == CallKind.REQUEST;
   }
 
   @Override

@@ -1,17 +1,21 @@
 package dev.berth.ingress;
 
+import dev.berth.api.BerthException;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.LimitOptions;
 import dev.berth.config.keys.Settings;
+import dev.berth.dialect.DialectProblem;
 import dev.berth.metrics.HttpMeters;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.protocol.port.TickTimer;
 import dev.berth.routing.RouterLoop;
+import io.vertx.core.AsyncResult;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.internal.ContextInternal;
 import java.time.Duration;
@@ -19,8 +23,12 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
+import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
+import java.util.function.ObjLongConsumer;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
@@ -29,6 +37,9 @@ import java.util.random.RandomGenerator;
  * cost no virtual call per request. Confined to the event loop, except {@link #later}.
  */
 abstract class ServingLoop {
+  /** Maximum size in bytes of a body that the event loop scans; in 1 ms at most. */
+  private static final int MAX_SCANNED_BYTES = 1 << 18;
+
   final Ingress ingress;
   final RouterLoop router;
   final HttpMeters meters;
@@ -148,6 +159,60 @@ abstract class ServingLoop {
   }
 
   /**
+   * Scans a whole body: a short one here, a large one on a thread of the application. A {@link
+   * DialectProblem} of the scan, or of the use of its result, refuses the request.
+   *
+   * @param scan of the body, on any thread
+   * @param use receives the result and the present time, on the event loop; not called if the
+   *     client has left
+   */
+  <T> void scan(
+      ExchangeForm exchange,
+      String application,
+      Buffer body,
+      long nowNanos,
+      Function<Buffer, T> scan,
+      ObjLongConsumer<T> use) {
+    if (body.length() <= MAX_SCANNED_BYTES) {
+      finish(exchange, () -> scan.apply(body), nowNanos, use);
+      return;
+    }
+    scan(application, () -> scanLarge(exchange, body, scan))
+        .onComplete(found -> finish(exchange, () -> result(found), now(), use));
+  }
+
+  /** Scans a body on another thread, unless the client is seen to have left meanwhile. */
+  private static <T> T scanLarge(ExchangeForm exchange, Buffer body, Function<Buffer, T> scan) {
+    if (exchange.isOver()) {
+      throw new CancellationException();
+    }
+    return scan.apply(body);
+  }
+
+  private static <T> T result(AsyncResult<T> done) {
+    if (done.failed()) {
+      throw done.cause() instanceof DialectProblem problem
+          ? problem
+          : new BerthException.HandlerFailed("body not scanned", done.cause());
+    }
+    return done.result();
+  }
+
+  private static <T> void finish(
+      ExchangeForm exchange, Supplier<T> found, long nowNanos, ObjLongConsumer<T> use) {
+    if (exchange.isOver()) {
+      return; // the client left while its body was scanned
+    }
+    try {
+      use.accept(found.get(), nowNanos);
+    } catch (DialectProblem problem) {
+      exchange.refuse(problem);
+    } catch (BerthException failure) {
+      exchange.onFailure(failure);
+    }
+  }
+
+  /**
    * Runs work that would block this loop on a thread of an application, one piece after the other,
    * and completes on this loop.
    */
@@ -155,6 +220,11 @@ abstract class ServingLoop {
     Promise<T> done = ((ContextInternal) context).promise();
     turns.callBlocking(application, work).onComplete(done);
     return done.future();
+  }
+
+  /** Returns the maximum bytes of a body that is read whole; at most {@code maxBytes}. */
+  int wholeBytes(long maxBytes) {
+    return (int) Math.min(maxBytes, Math.min(maxBodyBytes, ingress.bodies.most / 2));
   }
 
   void after(long millis, Runnable task) {

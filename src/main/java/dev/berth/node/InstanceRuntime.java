@@ -25,6 +25,7 @@ import dev.berth.ingress.DialectRoute;
 import dev.berth.ingress.Ingress;
 import dev.berth.ingress.IngressRoute;
 import dev.berth.ingress.RouteTraffic;
+import dev.berth.ingress.edge.CostRule;
 import dev.berth.ingress.edge.EdgeRules;
 import dev.berth.metrics.MeterRegistration;
 import dev.berth.metrics.Meters;
@@ -249,6 +250,7 @@ final class InstanceRuntime {
             settings.get(DeploymentConfig.BACKPRESSURE_CONFIG),
             accessEncoding.apply(settings.get(DeploymentConfig.LOGGING_CONFIG)))
         .withMcp(mcp(settings.find(DeploymentConfig.MCP)))
+        .withCost(CostRule.of(settings))
         .withEdge(edge);
   }
 

@@ -172,7 +172,8 @@ public final class DeploymentRouter implements HandleMetricSource {
       if (next != null
           && !PastAttempts.contain(past, next)
           && next.available()
-          && next.replicas.anyFor(request, true)) {
+          && next.replicas.anyFor(request, true)
+          && (request == null || !next.replicas.areAllBelow(request.cost(), request))) {
         return next;
       }
     }

@@ -53,7 +53,7 @@ class SchemaTest {
           "set without TLS|set, on a worker|from other machines|(tls|join): missing|without a token|an argument of |application: missing|at most max_ongoing_requests|url with a host name|without client authentication|its value is not shown|\\(expected: .*(token_file|twice (interval_ms|detection)"
               + "|stream_bytes_total|record_interval_ms|since (ssl_|cert_|key_)|deployments of the application|other deployments of|upstreams, as|max_reservation_ttl_s"
               + "|max_replicas_per_node|min_replicas|max_replicas,|look_back_period_s,|readable file"
-              + "|one of header, cookie|one of exact, prefix|one above 0|leave it out; over|a fallback too"
+              + "|one of header, (cookie|body_bytes_per_slot)|one of exact, prefix|one above 0|leave it out; over|a fallback too"
               + "|limits.trusted_proxies too|one of berth.router|\\.jar)");
 
   @Test
@@ -153,6 +153,8 @@ class SchemaTest {
         below.put("name", "d");
       } else if (name.equals("cors")) {
         below.put("origins", new JsonArray().add("https://a"));
+      } else if (path.matches(".*cost\\.(per_slot|default)") && name.equals("cost")) {
+        below.put("json_field", "f");
       } else if (name.equals("endpoints")) {
         below.put("route_prefix", "/e");
       } else if (name.equals("upstreams")) {

@@ -36,6 +36,7 @@ public final class AccessEntry {
   long tokensOut = -1;
   AccessOutcome outcome = AccessOutcome.ANSWERED;
   int status;
+  int cost = 1; // slots
   long bytesIn; // of the body
   long bytesOut;
   long queueNanos = -1; // -1: never called
@@ -102,6 +103,11 @@ public final class AccessEntry {
   public void called(long now) {
     called = true;
     calledNanos = now;
+  }
+
+  /** Records the number of slots that the request takes. */
+  public void cost(int slots) {
+    cost = slots;
   }
 
   /** Records the replica, which ends the wait. */

@@ -53,6 +53,9 @@ final class AccessText {
     name("flag").append(json ? '"' + flag + '"' : flag);
     duration("queue_ms", entry.queueNanos);
     duration("handler_ms", entry.handlerNanos);
+    if (entry.cost != 1) {
+      name("cost").append(entry.cost);
+    }
     name("bytes_in").append(entry.bytesIn);
     name("bytes_out").append(entry.bytesOut);
     if (!entry.model.isEmpty()) {

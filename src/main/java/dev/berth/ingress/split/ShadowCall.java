@@ -60,7 +60,7 @@ final class ShadowCall implements CallObserver {
         || whole.bytes().length() > to.shadow().maxBodyBytes()) {
       return ShadowEvent.SKIPPED_BODY;
     }
-    if (!to.to().hasFree(2)) { // cheaper than a refusal
+    if (!to.to().hasFree(cost() + 1)) { // cheaper than a refusal
       return ShadowEvent.SKIPPED_BUSY;
     }
     try {
@@ -105,6 +105,11 @@ final class ShadowCall implements CallObserver {
   public long deadlineNanos() {
     long users = of.deadlineNanos();
     return users == Long.MAX_VALUE ? beganNanos + MAX_DURATION_NANOS : users;
+  }
+
+  @Override
+  public int cost() {
+    return of.cost();
   }
 
   @Override

@@ -55,9 +55,17 @@ public interface Reservations {
    * @param ttlNanos duration of the lease; 0 for the deployment's default, limited to the maximum
    * @param waitNanos maximum time in the deployment's queue; 0 to not wait
    * @param sessionId the client's session, or {@code ""}
+   * @param cost number of slots of one replica
    */
   record ReservationRequest(
-      DeploymentId deployment, long ttlNanos, long waitNanos, String sessionId) {}
+      DeploymentId deployment, long ttlNanos, long waitNanos, String sessionId, int cost) {
+
+    /** Creates a request for one slot. */
+    public ReservationRequest(
+        DeploymentId deployment, long ttlNanos, long waitNanos, String sessionId) {
+      this(deployment, ttlNanos, waitNanos, sessionId, 1);
+    }
+  }
 
   /**
    * The caller of an operation.

@@ -84,7 +84,15 @@ final class PendingReservation implements LegsObserver {
             wish.ttlNanos() > 0 ? wish.ttlNanos() : router.settings().reservationTtlNanos(),
             router.settings().maxReservationTtlNanos());
     return new GangMember(
-        router, ttl, "", "", wish.sessionId(), null, SlotRequest.NO_DEADLINE, Long.MAX_VALUE, 1);
+        router,
+        ttl,
+        "",
+        "",
+        wish.sessionId(),
+        null,
+        SlotRequest.NO_DEADLINE,
+        Long.MAX_VALUE,
+        wish.cost());
   }
 
   /** Adds a waiting caller. Returns false if all others have left, so that no result will come. */
@@ -247,6 +255,7 @@ final class PendingReservation implements LegsObserver {
     }
     return switch (told.kind()) {
       case CANCELLED -> abandoned();
+      case COST_TOO_LARGE -> new ReservationException(ReservationProblem.MALFORMED, why, -1, -1);
       case REPLICA_UNAVAILABLE ->
           new ReservationException(ReservationProblem.REPLICA_GONE, why, -1, -1);
       default ->

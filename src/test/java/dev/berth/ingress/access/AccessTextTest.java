@@ -64,6 +64,14 @@ class AccessTextTest {
   }
 
   @Test
+  void costOfMoreThanOneSlotIsAField() {
+    AccessEntry costly = entry(LogEncoding.TEXT, "GET", "/shop", "r-1");
+    costly.cost(3);
+    costly.complete(200, 0, 0, 0);
+    assertThat(AccessText.line(costly)).contains(" handler_ms=- cost=3 bytes_in=0 ");
+  }
+
+  @Test
   void whatDidNotHappenHasNoTime() {
     AccessEntry refused = entry(LogEncoding.TEXT, "GET", "/shop", "r");
     refused.outcome(AccessOutcome.OVERLOAD);
