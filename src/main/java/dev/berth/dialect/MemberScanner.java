@@ -14,7 +14,7 @@ public final class MemberScanner extends JsonWalker {
   private @Nullable String found;
 
   MemberScanner(Buffer body, String wanted) {
-    super(body);
+    super(body, true);
     this.wanted = wanted;
   }
 
