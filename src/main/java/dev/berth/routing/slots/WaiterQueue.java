@@ -206,6 +206,7 @@ public final class WaiterQueue {
       } catch (RuntimeException | Error failed) {
         broken = failed;
         unseen = true;
+        full.clear();
       }
       seen = workInProgress.addAndGet(-seen);
     } while (seen != 0);
@@ -235,7 +236,6 @@ public final class WaiterQueue {
     boolean exhausted = false; // a waiter that accepts every replica got no slot
     boolean nothing = false; // and no slot is free for any other
     boolean passedOver = false; // a waiter that accepts only some replicas got none
-    full.clear(); // if a round failed
     Waiter waiter = ends.after;
     while (waiter != ends && !exhausted) {
       Waiter next = waiter.after;
@@ -308,7 +308,6 @@ public final class WaiterQueue {
 
   private boolean handOffToOldest(RoutedReplica replica) {
     absorb();
-    full.clear(); // if a round failed
     Waiter waiter = ends.after;
     while (waiter != ends && !takes(waiter, replica)) {
       waiter = waiter.after;
@@ -347,7 +346,6 @@ public final class WaiterQueue {
 
   /** Returns the first linked waiter that can use a slot, or the sentinel. */
   private Waiter firstTaker() {
-    full.clear(); // if a round failed
     Waiter waiter = ends.after;
     while (waiter != ends && (!waiter.waiting() || waiter.owner.paused())) {
       waiter = waiter.after;
