@@ -234,8 +234,13 @@ public final class Request {
    * without {@code =} has the value {@code ""}.
    */
   public @Nullable String queryParameter(String name) {
-    List<String> values = queryParameters().get(name);
-    return values == null ? null : values.get(0);
+    for (String part : query == null ? new String[0] : query.split("&")) { // stops at the first
+      int equals = part.indexOf('=');
+      if (decode(equals < 0 ? part : part.substring(0, equals)).equals(name)) {
+        return equals < 0 ? "" : decode(part.substring(equals + 1));
+      }
+    }
+    return null;
   }
 
   /** Returns the values of each query parameter by name, percent-decoded, in order. */

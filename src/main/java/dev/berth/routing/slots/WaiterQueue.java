@@ -282,6 +282,7 @@ public final class WaiterQueue {
       } catch (RuntimeException | Error failed) {
         broken = failed;
         unseen = true;
+        full.clear();
       }
       seen = workInProgress.addAndGet(-seen);
     } while (seen != 0);
@@ -320,7 +321,6 @@ public final class WaiterQueue {
     RoutedReplica closed = null; // set aside for a waiter ahead
     Waiter large = null; // the first waiter of several slots that got none
     news = false;
-    full.clear(); // if a round failed
     if (forming != null) {
       forming.begin();
     }
