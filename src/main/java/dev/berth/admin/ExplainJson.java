@@ -1,5 +1,6 @@
 package dev.berth.admin;
 
+import dev.berth.protocol.HandlerTime.BatchPlace;
 import dev.berth.view.RequestExplanation;
 import dev.berth.view.RequestExplanation.Candidate;
 import dev.berth.view.RequestExplanation.QueueWait;
@@ -30,6 +31,7 @@ final class ExplainJson {
         .put("candidates", AdminResponses.array(request.candidates(), each -> of(each, request)))
         .put("candidates_in_all", request.candidatesInAll())
         .put("queue", of(request.queue()))
+        .put("batch", of(request.batch()))
         .put("steps", AdminResponses.array(request.steps(), each -> of(each, request)))
         .put("steps_in_all", request.stepsInAll())
         .put("phases_us", of(request.phases()))
@@ -79,6 +81,16 @@ final class ExplainJson {
             .put("ahead", queue.ahead())
             .put("max_queued_requests", queue.limit())
             .put("waited_us", micros(queue.waitedNanos()));
+  }
+
+  private static @Nullable JsonObject of(@Nullable BatchPlace batch) {
+    return batch == null
+        ? null
+        : new JsonObject()
+            .put("id", batch.id())
+            .put("size", batch.size())
+            .put("position", batch.position())
+            .put("waited_us", micros(batch.waitedNanos()));
   }
 
   private static JsonObject of(RequestStep step, RequestExplanation request) {

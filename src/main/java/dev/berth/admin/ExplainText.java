@@ -1,6 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.view.RequestExplanation;
 import dev.berth.view.RequestExplanation.Candidate;
@@ -164,6 +165,19 @@ final class ExplainText {
                     micros(queue.waitedNanos()),
                     queue.ahead(),
                     queue.limit() < 0 ? "no limit" : "limit " + queue.limit()));
+    HandlerTime.BatchPlace batch = request.batch();
+    if (batch != null) {
+      String waited = micros(batch.waitedNanos());
+      line(
+          indent,
+          format(
+              "batch: %s of replica %s, request %s of %s, waited %s us",
+              batch.id(),
+              shortName(request.replicaId(), request.deployment()),
+              batch.position(),
+              batch.size(),
+              waited));
+    }
   }
 
   private void steps(RequestExplanation request, int indent) {

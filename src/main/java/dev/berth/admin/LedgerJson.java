@@ -1,6 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.admin.LedgerRoutes.ReplicaLedger;
+import dev.berth.view.BatchFill;
 import dev.berth.view.LedgerView;
 import dev.berth.view.LedgerView.Audit;
 import dev.berth.view.LedgerView.LastAudit;
@@ -62,6 +63,10 @@ final class LedgerJson {
             .put("released", ledger.released())
             .put("expired", ledger.expired())
             .put("zombies", ledger.zombies());
+    BatchFill batches = replica.batches();
+    if (batches.batches() > 0) {
+      json.put("batches", batches.batches()).put("mean_batch_fill_percent", batches.meanPercent());
+    }
     audit(ledger.lastAudit(), now, json);
     return json;
   }

@@ -1,6 +1,7 @@
 package dev.berth.admin;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.view.BatchFill;
 import dev.berth.view.LedgerView;
 import io.vertx.core.Future;
 import io.vertx.ext.web.Router;
@@ -19,8 +20,9 @@ public final class LedgerRoutes implements AdminRoutes {
   /**
    * @param deployment deployment of the replica
    * @param ledger present state of its slots, with the last audit
+   * @param batches fill of its batches since its start
    */
-  public record ReplicaLedger(DeploymentId deployment, LedgerView ledger) {}
+  public record ReplicaLedger(DeploymentId deployment, LedgerView ledger, BatchFill batches) {}
 
   private final Supplier<List<ReplicaLedger>> ledgers;
   private final InstantSource wallClock;

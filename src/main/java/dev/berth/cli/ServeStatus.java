@@ -1,5 +1,6 @@
 package dev.berth.cli;
 
+import dev.berth.view.BatchFill;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -7,6 +8,7 @@ import java.util.Locale;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +34,8 @@ record ServeStatus(
 
   /** Path of the status. */
   static final String PATH = "/api/v1/serve";
+
+  private static final String FILL = "mean_batch_fill_percent";
 
   static final String RUNNING = "RUNNING";
   static final String DEPLOY_FAILED = "DEPLOY_FAILED";
@@ -66,6 +70,7 @@ record ServeStatus(
    * @param revisions revisions of the application that its replicas run
    * @param startingMs longest duration of a pending replica start; 0 without one
    * @param autoscaling autoscaling state; null without autoscaling
+   * @param fill mean fill of its batches in percent; null if unknown
    * @param replicaIds ids of all replicas
    */
   record ReportedDeployment(
@@ -79,21 +84,25 @@ record ServeStatus(
       String revisions,
       long startingMs,
       @Nullable JsonObject autoscaling,
+      @Nullable Object fill,
       List<String> replicaIds) {
 
-    /** Returns the cause of a problem, and the autoscaling state. */
+    /** Returns the cause of a problem, the autoscaling state, and the fill of batches. */
     String remarks() {
       JsonObject scaling = autoscaling;
-      if (scaling == null) {
-        return message;
-      }
-      return (message.isEmpty() ? "" : message + "; ")
-          + "autoscaling %s..%s, target %s, load %s"
-              .formatted(
-                  scaling.getValue("min_replicas"),
-                  scaling.getValue("max_replicas"),
-                  figure(scaling.getValue("target")),
-                  figure(scaling.getValue("load")));
+      String scaled =
+          scaling == null
+              ? ""
+              : "autoscaling %s..%s, target %s, load %s"
+                  .formatted(
+                      scaling.getValue("min_replicas"),
+                      scaling.getValue("max_replicas"),
+                      figure(scaling.getValue("target")),
+                      figure(scaling.getValue("load")));
+      String filled = fill == null ? "" : "batches " + figure(fill) + " % full";
+      return Stream.of(message, scaled, filled)
+          .filter(part -> !part.isEmpty())
+          .collect(Collectors.joining("; "));
     }
 
     /** Returns the replica counts, as {@code 2/3 (1 starting)}. */
@@ -169,6 +178,42 @@ record ServeStatus(
     return applications.stream().filter(each -> only == null || only.equals(each.name)).toList();
   }
 
+  /** Returns whether a deployment has batches. */
+  boolean hasBatches() {
+    return list(json, "applications").stream()
+        .flatMap(application -> list(application, "deployments").stream())
+        .anyMatch(
+            deployment ->
+                deployment.getValue("config") instanceof JsonObject config
+                    && config.getValue("batching") != null);
+  }
+
+  /** Returns the status with the mean fill of the batches of each deployment's replicas. */
+  ServeStatus withFill(List<JsonObject> ledgers) {
+    JsonObject filled = json.copy();
+    for (JsonObject application : list(filled, "applications")) {
+      for (JsonObject deployment : list(application, "deployments")) {
+        BatchFill fill =
+            ledgers.stream()
+                .filter(each -> text(each, "application").equals(text(application, "name")))
+                .filter(each -> text(each, "deployment").equals(text(deployment, "name")))
+                .map(ServeStatus::fill)
+                .reduce(BatchFill.NONE, BatchFill::plus);
+        if (fill.batches() > 0) {
+          deployment.put(FILL, fill.meanPercent());
+        }
+      }
+    }
+    return of(filled);
+  }
+
+  private static BatchFill fill(JsonObject ledger) {
+    long batches = number(ledger, "batches");
+    return ledger.getValue(FILL) instanceof Number percent
+        ? new BatchFill(batches, batches * percent.doubleValue())
+        : BatchFill.NONE;
+  }
+
   private static ReportedApplication application(JsonObject application, long atMs) {
     return new ReportedApplication(
         text(application, "name"),
@@ -212,6 +257,7 @@ record ServeStatus(
         String.join(", ", revisions.stream().map(String::valueOf).toList()),
         atMs - startedMs,
         deployment.getValue("autoscaling") instanceof JsonObject scaling ? scaling : null,
+        deployment.getValue(FILL),
         replicas.stream().map(each -> text(each, "replica_id")).toList());
   }
 

@@ -2,6 +2,7 @@ package dev.berth.cli;
 
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -20,7 +21,8 @@ import picocli.CommandLine.Parameters;
       "The replicas column counts routable replicas of the current version; in brackets, those that"
           + " are starting, with the time, draining, or of an earlier version. An application shows"
           + " its current revision, a deployment the revision of its replicas. The last column"
-          + " gives the reason for any other state than healthy."
+          + " gives the reason for any other state than healthy, and the mean fill of batches since"
+          + " the replicas started, in percent of max_batch_size."
     },
     exitCodeList = {"0:shown; with --watch, ended by Ctrl-C", "1:no such application"},
     footer = {
@@ -42,11 +44,24 @@ final class StatusCommand extends AdminCommand {
   @Override
   void run(PrintWriter out) throws InterruptedException {
     List<String> named = only == null || watch ? List.of() : List.of(only); // may appear later
-    ServeStatus serve = server.status(named, List.of(), List.of());
+    ServeStatus serve = withFill(server.status(named, List.of(), List.of()));
     if (watch) {
       watch(serve, out);
     } else {
       show(json, chosen(serve), () -> table(serve));
+    }
+  }
+
+  /** Returns the status with the fill of batches, which the ledgers of all nodes hold. */
+  private ServeStatus withFill(ServeStatus serve) {
+    if (!serve.hasBatches()) {
+      return serve;
+    }
+    try {
+      JsonObject ledger = server.look("/api/v1/ledger").with("replicas", JsonArray.class);
+      return ledger == null ? serve : serve.withFill(ServeStatus.list(ledger, "replicas"));
+    } catch (IOException unreachable) { // reported with the next status
+      return serve;
     }
   }
 
@@ -87,7 +102,8 @@ final class StatusCommand extends AdminCommand {
     watch(
         serve,
         !around().terminal(),
-        (now, trouble) -> {
+        (next, trouble) -> {
+          ServeStatus now = next == serve ? serve : withFill(next);
           if (json) {
             changes.since(Map.of("", chosen(now))).forEach(out::println);
             return;

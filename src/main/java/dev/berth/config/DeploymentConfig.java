@@ -390,13 +390,17 @@ public final class DeploymentConfig {
   }
 
   /**
-   * Returns the effective settings that Ray Serve knows, as JSON values. Source: Ray Serve's
-   * DeploymentSchema, which its command line uses to parse the response. The schema rejects unknown
-   * keys and a number of replicas of 0.
+   * Returns the effective settings that Ray Serve knows, as JSON values, and {@code batching}.
+   * Source: Ray Serve's DeploymentSchema, which its command line uses to parse the response. The
+   * schema rejects unknown keys and a number of replicas of 0.
    */
   public static Map<String, @Nullable Object> ofRay(Settings settings) {
     Map<String, @Nullable Object> values = new LinkedHashMap<>(settings.json());
     values.remove(BERTH.name());
+    Settings batching = settings.find(BATCHING);
+    if (batching != null) {
+      values.put(BATCHING.name(), batching.json());
+    }
     return values;
   }
 

@@ -270,7 +270,8 @@ final class InstanceWiring {
 
   private List<ReplicaLedger> ledgers() {
     return plane.host.replicas().stream()
-        .map(replica -> new ReplicaLedger(replica.deployment(), replica.view()))
+        .map(
+            replica -> new ReplicaLedger(replica.deployment(), replica.view(), replica.batchFill()))
         .toList();
   }
 

@@ -10,6 +10,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BatchSettings;
+import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.UpstreamNotRun;
 import dev.berth.replica.batch.Batch;
@@ -320,6 +321,11 @@ final class BatchRunner implements BatchPorts {
     @Override
     public boolean outlastsSettling() {
       return true;
+    }
+
+    @Override
+    public HandlerTime.@Nullable BatchPlace place() {
+      return placeAfter(invocation.waitedNanos());
     }
 
     @Override

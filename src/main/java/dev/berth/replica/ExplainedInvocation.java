@@ -59,9 +59,12 @@ final class ExplainedInvocation extends Invocation implements ExplainedParent {
   @Override
   HandlerTime time() {
     long now = Math.min(settledNanos, loop.now());
-    return calledNanos != NEVER
-        ? new HandlerTime(calledNanos - acceptedNanos, now - calledNanos, failure)
-        : new HandlerTime(now - acceptedNanos, 0, failure);
+    if (calledNanos == NEVER) {
+      return new HandlerTime(now - acceptedNanos, 0, failure);
+    }
+    HandlerTime.BatchPlace place = call == null ? null : call.place();
+    long gathered = calledNanos - acceptedNanos - (place == null ? 0 : place.waitedNanos());
+    return new HandlerTime(Math.max(0, gathered), now - calledNanos, failure, place);
   }
 
   @Override

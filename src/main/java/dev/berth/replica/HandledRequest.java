@@ -3,6 +3,7 @@ package dev.berth.replica;
 import dev.berth.api.BerthException;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
+import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.port.LoopDependencies;
 import io.vertx.core.Completable;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +49,11 @@ interface HandledRequest extends RequestContext, Completable<Response> {
     /** Returns whether the call goes on after its request has settled. */
     default boolean outlastsSettling() {
       return false;
+    }
+
+    /** Returns the place of the request in its started batch; null for none. */
+    default HandlerTime.@Nullable BatchPlace place() {
+      return null;
     }
 
     /**

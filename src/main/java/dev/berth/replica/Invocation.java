@@ -70,7 +70,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   private @Nullable IncomingBody body; // of a request that streams, or whose handler does
   private @Nullable ResponseStream stream;
   @Nullable Headers trailers; // of its stream
-  private @Nullable HandlerCall call; // of a handler that may block, or takes batches
+  @Nullable HandlerCall call; // of a handler that may block, or takes batches
 
   Invocation(LoopReplica host, RouterSession source, CallRequest message, long now, long deadline) {
     super(message, now, deadline);

@@ -12,6 +12,7 @@ import dev.berth.replica.log.RequestLogFields;
 import dev.berth.replica.slots.SlotGate;
 import dev.berth.replica.slots.SlotLedger;
 import dev.berth.replica.threads.HandlerThreads;
+import dev.berth.view.BatchFill;
 import dev.berth.view.LedgerView;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -685,6 +686,11 @@ public final class Replica extends ReplicaRuntime {
   /** Returns the present state of the slots, with the last audit. */
   public LedgerView view() {
     return slots.view(replicaId(), zombies());
+  }
+
+  /** Returns the fill of its batches since its start. */
+  public BatchFill batchFill() {
+    return batches == null ? BatchFill.NONE : batches.table.fill();
   }
 
   /**

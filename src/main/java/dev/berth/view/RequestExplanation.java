@@ -2,6 +2,7 @@ package dev.berth.view;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RoutingSnapshot;
 import java.time.Instant;
@@ -30,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  *     {@link #MAX_CANDIDATES}
  * @param candidatesInAll total number of candidates
  * @param queue wait for a slot; null if the request did not queue
+ * @param batch place in the batch of the replica; null if the request ran alone
  * @param steps first steps of the request, in order; at most {@link #MAX_STEPS}
  * @param stepsInAll total number of steps
  * @param replicaId replica that ran the request; {@code ""} for none
@@ -52,6 +54,7 @@ public record RequestExplanation(
     List<Candidate> candidates,
     int candidatesInAll,
     @Nullable QueueWait queue,
+    HandlerTime.@Nullable BatchPlace batch,
     List<RequestStep> steps,
     int stepsInAll,
     String replicaId,
@@ -156,7 +159,7 @@ public record RequestExplanation(
    *
    * @param receive wait for the body from the client, before routing or while the replica gathers
    *     it; 0 if the body came with the head
-   * @param queue wait for a slot
+   * @param queue wait for a slot, and at the replica for the start of its batch
    * @param route routing: all time on this instance before the request was sent, except waits
    * @param held time of an open selection, whose owner held the slot without dispatch
    * @param bus time between router and handler in both directions, with refused attempts. Computed

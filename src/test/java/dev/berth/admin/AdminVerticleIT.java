@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.LedgerRoutes.ReplicaLedger;
 import dev.berth.api.DeploymentId;
+import dev.berth.view.BatchFill;
 import dev.berth.view.LedgerView;
 import dev.berth.view.LedgerView.Audit;
 import dev.berth.view.LedgerView.LastAudit;
@@ -35,7 +36,10 @@ class AdminVerticleIT {
   private final AdminClient admin =
       new AdminClient(
           new LedgerRoutes(
-              () -> List.of(new ReplicaLedger(new DeploymentId("app", "digits"), ledger)),
+              () ->
+                  List.of(
+                      new ReplicaLedger(
+                          new DeploymentId("app", "digits"), ledger, new BatchFill(3, 200))),
               () -> NOW));
 
   @Test
@@ -54,6 +58,8 @@ class AdminVerticleIT {
     assertThat(replica.getString("replica")).isEqualTo("app#digits#1");
     assertThat(replica.getInteger("max_ongoing_requests")).isEqualTo(8);
     assertThat(replica.getLong("granted")).isEqualTo(30);
+    assertThat(replica.getLong("batches")).isEqualTo(3);
+    assertThat(replica.getDouble("mean_batch_fill_percent")).isEqualTo(66.7);
     assertThat(replica.getLong("expired")).isEqualTo(5);
     assertThat(replica.getString("audit")).isEqualTo("clean");
     assertThat(replica.getString("audited_at")).isEqualTo("2026-01-01T00:00:00Z");

@@ -68,6 +68,7 @@ class ExplainRoutesTest {
                   ],
                   "candidates_in_all": 12,
                   "queue": {"ahead": 3, "max_queued_requests": 100, "waited_us": 500.2},
+                  "batch": {"id": 17, "size": 16, "position": 3, "waited_us": 500.2},
                   "steps": %s,
                   "steps_in_all": 9,
                   "phases_us": {

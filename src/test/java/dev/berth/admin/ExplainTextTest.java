@@ -35,6 +35,7 @@ class ExplainTextTest {
                 3ghi             node-99999999           0/8  no report     any          -        -
 
               queue: waited 500.2 us, 3 ahead on arrival, limit 100
+              batch: 17 of replica 1abc, request 3 of 16, waited 500.2 us
 
               steps:          us  > is a change of event loop or instance
                         +0.0   arrived          node-1a2b3c4d/0

@@ -9,6 +9,7 @@ import dev.berth.admin.LedgerRoutes;
 import dev.berth.admin.LedgerRoutes.ReplicaLedger;
 import dev.berth.api.DeploymentId;
 import dev.berth.view.ApplicationStatus;
+import dev.berth.view.BatchFill;
 import dev.berth.view.DeploymentDetails;
 import dev.berth.view.DeploymentStatus;
 import dev.berth.view.LedgerView;
@@ -42,7 +43,8 @@ class LedgerCommandTest {
   private static ReplicaLedger replica(String deployment, LastAudit audit) {
     return new ReplicaLedger(
         new DeploymentId("app", deployment),
-        new LedgerView("app#" + deployment + "#1", 7, 8, 3, 2, false, 30, 19, 1, 5, 1, audit));
+        new LedgerView("app#" + deployment + "#1", 7, 8, 3, 2, false, 30, 19, 1, 5, 1, audit),
+        BatchFill.NONE);
   }
 
   private int execute(String command, String... options) {

@@ -11,8 +11,11 @@ import dev.berth.view.DeploymentDetails;
 import dev.berth.view.DeploymentStatus;
 import dev.berth.view.ReplicaDetails;
 import dev.berth.view.ReplicaPhase;
+import dev.berth.view.StatusTrigger;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
@@ -73,6 +76,53 @@ class StatusCommandTest {
       assertThat(soon.serves(updating()).execute("status")).isZero();
       assertThat(soon.out.toString()).contains("1/3 (2 old, 1 starting for 42 s)");
     }
+  }
+
+  @Test
+  void batchesOfAllReplicasAreShownByTheirMeanFill() {
+    DeploymentDetails digits =
+        new DeploymentDetails(
+            "digits",
+            DeploymentStatus.HEALTHY,
+            StatusTrigger.CONFIG_UPDATE_COMPLETED,
+            "",
+            "v2",
+            Map.of("batching", Map.of("max_batch_size", 16)),
+            2,
+            null,
+            List.of(replica("shop#digits#1", ReplicaPhase.RUNNING, "v2")),
+            List.of());
+    instance
+        .serves(application("shop", ApplicationStatus.RUNNING, "", 2, null, digits))
+        .answer("GET /api/v1/ledger", 200, ledgers(ledger("n1", 1, 40), ledger("n2", 3, 80)))
+        .answer("GET /api/v1/ledger", 200, ledgers())
+        .answer("GET /api/v1/ledger", 503, "{}");
+
+    assertThat(instance.execute("status")).isZero();
+    assertThat(instance.lines())
+        .last()
+        .isEqualTo(" | digits | HEALTHY | 1/2 | v2 | batches 70 % full");
+    for (String without : List.of("before the first batch", "no ledger")) {
+      assertThat(instance.execute("status")).as(without).isZero();
+      assertThat(instance.lines()).last().isEqualTo(" | digits | HEALTHY | 1/2 | v2");
+    }
+    instance.only("GET /api/v1/ledger", 200, ledgers(ledger("n2", 3, 80)));
+    assertThat(instance.execute("status", "--json")).isZero();
+    assertThat(instance.out.toString()).contains("\"mean_batch_fill_percent\" : 80.0");
+  }
+
+  private static String ledger(String node, int batches, int percent) {
+    return new JsonObject()
+        .put("application", "shop")
+        .put("deployment", "digits")
+        .put("node", node)
+        .put("batches", batches)
+        .put("mean_batch_fill_percent", percent)
+        .encode();
+  }
+
+  private static String ledgers(String... replicas) {
+    return "{\"replicas\": [%s], \"total\": {}}".formatted(String.join(",", replicas));
   }
 
   @Test

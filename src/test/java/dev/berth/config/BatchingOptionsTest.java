@@ -9,6 +9,7 @@ import dev.berth.config.keys.Settings;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 
 /** {@code berth.batching}: Ray Serve's defaults, and slots that are enough for the batches. */
@@ -67,6 +68,14 @@ class BatchingOptionsTest {
     Yaml.refused(
         () -> effective(BATCHES.withMaxOngoingRequests(5)),
         "max_ongoing_requests: 5 (expected: at least max_batch_size x max_concurrent_batches, 10)");
+  }
+
+  @Test
+  void theStatusShowsTheEffectiveRules() {
+    assertThat(DeploymentConfig.ofRay(effective(BATCHES)))
+        .extractingByKey("batching", InstanceOfAssertFactories.MAP)
+        .containsEntry("max_batch_size", 10);
+    assertThat(DeploymentConfig.ofRay(effective(PLAIN))).doesNotContainKey("batching");
   }
 
   @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.api.spi.ReplicaRanker.Tier;
+import dev.berth.protocol.HandlerTime.BatchPlace;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.view.RequestExplanation;
@@ -84,6 +85,7 @@ public final class Explained {
                 "shop#cart#3ghi", "node-99999999", -1, 0, 8, false, -1, Tier.ANY, -1, Double.NaN)),
         12,
         new QueueWait(3, 100, 500_200),
+        new BatchPlace(17, 16, 3, 500_200),
         List.of(
             new RequestStep(0, RequestStepKind.ARRIVED, "", "node-1a2b3c4d", 0, ""),
             new RequestStep(
@@ -122,6 +124,7 @@ public final class Explained {
         List.of(new Candidate("shop#cart#1abc", "n1", 2, 3, 8, true, 0, Tier.SAME_NODE, 0, 3)),
         1,
         null,
+        null,
         List.of(
             new RequestStep(100, RequestStepKind.REFUSED, "shop#cart#1abc", "n1", 2, refused),
             new RequestStep(200, RequestStepKind.ANSWERED, "shop#spare#2def", "n1", 0, "")),
@@ -150,6 +153,7 @@ public final class Explained {
         "two_choices",
         List.of(),
         0,
+        null,
         null,
         List.of(new RequestStep(0, RequestStepKind.ARRIVED, "", "node-1a2b3c4d", 2, "")),
         1,

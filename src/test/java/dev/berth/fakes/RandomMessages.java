@@ -194,7 +194,14 @@ public final class RandomMessages {
 
   private @Nullable HandlerTime time() {
     return random.nextBoolean()
-        ? new HandlerTime(number(), number(), new RequestFailure(text(9), text(9), text(99)))
+        ? new HandlerTime(
+            number(), number(), new RequestFailure(text(9), text(9), text(99)), place())
+        : null;
+  }
+
+  private HandlerTime.@Nullable BatchPlace place() {
+    return random.nextBoolean()
+        ? new HandlerTime.BatchPlace(number(), random.nextInt(), random.nextInt(), number())
         : null;
   }
 

@@ -56,7 +56,7 @@ class BatchingTest {
 
   private static final BatchSettings RAYS = rules(10, 10, 1);
 
-  private static BatchSettings rules(int size, long waitMs, int concurrent) {
+  static BatchSettings rules(int size, long waitMs, int concurrent) {
     return new BatchSettings(
         size,
         Duration.ofMillis(waitMs).toNanos(),
@@ -111,7 +111,7 @@ class BatchingTest {
         });
   }
 
-  private static ReplicaLimits limits(BatchSettings rules) {
+  static ReplicaLimits limits(BatchSettings rules) {
     return ReplicaLimits.DEFAULTS.withOwn(
         Duration.ofSeconds(10).toNanos(), 100, 4 << 20, "", rules);
   }

@@ -5,6 +5,8 @@ import static dev.berth.replica.ReplicaRig.callId;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncHandler;
+import dev.berth.api.BatchHandler;
+import dev.berth.api.BatchResult;
 import dev.berth.api.BerthException;
 import dev.berth.api.BlockingHandler;
 import dev.berth.api.ReplicaHandler;
@@ -13,12 +15,14 @@ import dev.berth.api.Response;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.HandlerTime;
+import dev.berth.protocol.HandlerTime.BatchPlace;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.port.ExplainedParent;
 import dev.berth.replica.ReplicaRig.Waiting;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.Test;
 
@@ -27,7 +31,7 @@ class ExplainedInvocationTest {
   private static final long MS = 1_000_000;
   private static final long ID = callId(1, 1);
 
-  private final ReplicaRig rig = new ReplicaRig();
+  private ReplicaRig rig = new ReplicaRig();
   private final Waiting handler = new Waiting();
 
   /** Runs a request that is explained. */
@@ -86,6 +90,32 @@ class ExplainedInvocationTest {
 
     assertThat(rig.answer(CallResponse.class).time())
         .isEqualTo(new HandlerTime(2 * MS, 3 * MS, RequestFailure.NONE));
+  }
+
+  @Test
+  void theWaitForABatchIsNeitherTheBodysNorTheHandlersTime() {
+    BatchHandler echo =
+        items -> {
+          rig.clock.advanceNanos(3 * MS);
+          return Collections.nCopies(items.size(), BatchResult.of(Response.text("ok")));
+        };
+    rig = new ReplicaRig(BatchingTest.limits(BatchingTest.rules(2, 100, 1)), 1);
+    Replica replica = rig.start(4, echo);
+    ReplicaRig.Call first = call(replica).following(Buffer.buffer("half")).explained();
+    first.waitedMicros = 7_000;
+    rig.sendHeld(first);
+    rig.clock.advanceNanos(2 * MS);
+    rig.frame(replica, ID, 0, Buffer.buffer("rest"), true);
+    rig.clock.advanceNanos(4 * MS);
+    rig.sendHeld(call(replica).id(ReplicaRig.callId(2, 1)).explained());
+    rig.runAll();
+
+    assertThat(rig.bus.take())
+        .filteredOn(CallResponse.class::isInstance)
+        .extracting(each -> ((CallResponse) each).time())
+        .containsExactly(
+            new HandlerTime(2 * MS, 3 * MS, RequestFailure.NONE, new BatchPlace(1, 2, 1, 4 * MS)),
+            new HandlerTime(0, 3 * MS, RequestFailure.NONE, new BatchPlace(1, 2, 2, 0)));
   }
 
   @Test

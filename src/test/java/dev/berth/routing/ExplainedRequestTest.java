@@ -12,6 +12,7 @@ import dev.berth.fakes.FakeCaller;
 import dev.berth.fakes.RoutingWorld;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.HandlerTime;
+import dev.berth.protocol.HandlerTime.BatchPlace;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.routing.explain.RequestRecorder;
@@ -292,6 +293,30 @@ class ExplainedRequestTest {
     replica.finish();
 
     assertThat(only().phases().handler()).isEqualTo(2 * MS);
+  }
+
+  @Test
+  void aBatchIsRecordedWithItsWaitInTheQueueAndAtTheReplica() {
+    RoutingWorld.Replica replica = world.published(world.remote("a", 1));
+    sent(8 * MS);
+    world.handlerTime =
+        new HandlerTime(0, MS, RequestFailure.NONE, new BatchPlace(7, 16, 3, 5 * MS));
+    replica.finish();
+
+    assertThat(only().batch()).isEqualTo(new BatchPlace(7, 16, 3, 5 * MS));
+    assertThat(only().phases())
+        .isEqualTo(new RequestPhaseTimes(0, 5 * MS, 0, 0, 2 * MS, MS, 0, 0, 8 * MS));
+  }
+
+  @Test
+  void aBatchWaitOfAnotherNodeIsAtMostTheRoundTrip() {
+    RoutingWorld.Replica replica = world.published(world.remote("a", 1));
+    sent(2 * MS);
+    world.handlerTime =
+        new HandlerTime(0, MS, RequestFailure.NONE, new BatchPlace(-1, -1, -1, Long.MAX_VALUE));
+    replica.finish();
+
+    assertThat(only().phases().queue()).isEqualTo(2 * MS);
   }
 
   @Test

@@ -1,5 +1,6 @@
 package dev.berth.replica.batch;
 
+import dev.berth.protocol.HandlerTime;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,5 +45,21 @@ public abstract class BatchEntry {
     this.deadlineNanos = deadlineNanos;
     this.items = items;
     this.bytes = bytes;
+  }
+
+  /**
+   * Returns the place in the started batch, with the wait at the replica; null for none.
+   *
+   * @param earlierNanos wait before the arrival at the replica
+   */
+  protected final HandlerTime.@Nullable BatchPlace placeAfter(long earlierNanos) {
+    Batch of = batch;
+    return of == null
+        ? null
+        : new HandlerTime.BatchPlace(
+            of.id,
+            of.entries.size(),
+            position + 1,
+            Math.max(0, of.waitedNanos(this) - earlierNanos));
   }
 }

@@ -2,6 +2,7 @@ package dev.berth.replica.batch;
 
 import dev.berth.metrics.LatencyBuckets;
 import dev.berth.metrics.MetricSeries;
+import dev.berth.view.BatchFill;
 import java.util.Arrays;
 import java.util.List;
 
@@ -54,14 +55,8 @@ public final class BatchMeters {
     return at;
   }
 
-  /** Returns the number of started batches. */
-  public synchronized long batches() {
-    return batches;
-  }
-
-  /** Returns the mean size of a batch in percent of its maximum; 0 before the first. */
-  public synchronized double meanFillPercent() {
-    return batches == 0 ? 0 : percents / batches;
+  synchronized BatchFill fill() {
+    return new BatchFill(batches, percents);
   }
 
   /** Reports the metrics. */

@@ -4,6 +4,7 @@ import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.port.BatchSeats;
 import dev.berth.replica.batch.BatchEntry.BatchStage;
+import dev.berth.view.BatchFill;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -239,6 +240,11 @@ public final class BatchTable implements BatchSeats {
   public synchronized int waiting() {
     return lines.values().stream().mapToInt(line -> line.entries.size()).sum()
         + gathering.stream().mapToInt(batch -> batch.entries.size()).sum();
+  }
+
+  /** Returns the fill of all started batches. */
+  public BatchFill fill() {
+    return meters.values().stream().map(BatchMeters::fill).reduce(BatchFill.NONE, BatchFill::plus);
   }
 
   @Override

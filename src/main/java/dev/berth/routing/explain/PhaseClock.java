@@ -29,6 +29,7 @@ final class PhaseClock {
   private long acceptedNanos;
   private long handled; // handler's part of the AWAY time
   private long gathered; // body's part of the AWAY time
+  private long batched; // part of the AWAY time before the start of a batch
   long lastHandled; // handler time of the last reply
   long settledNanos; // estimated settle time of that reply's handler
   private boolean over;
@@ -86,9 +87,12 @@ final class PhaseClock {
     long trip = now - since;
     if (time != null) {
       long waited = Math.min(trip, Math.max(0, time.gatheredNanos()));
-      lastHandled = Math.min(trip - waited, Math.max(0, time.handledNanos()));
+      HandlerTime.BatchPlace place = time.batch();
+      long held = place == null ? 0 : Math.min(trip - waited, Math.max(0, place.waitedNanos()));
+      batched += held;
+      lastHandled = Math.min(trip - waited - held, Math.max(0, time.handledNanos()));
       handled += lastHandled;
-      long way = (trip - waited - lastHandled) / 2;
+      long way = (trip - waited - held - lastHandled) / 2;
       settledNanos = now - way;
       if (bodyFollowed) {
         gathered += waited;
@@ -116,14 +120,19 @@ final class PhaseClock {
     return Math.max(0, now - arrivedNanos - elsewhere);
   }
 
+  /** Returns the time in the queue. */
+  long queued() {
+    return of(RequestPhase.QUEUE);
+  }
+
   /** Returns the time per phase. Call after the end. */
   RequestExplanation.RequestPhaseTimes spent() {
     return new RequestExplanation.RequestPhaseTimes(
         of(RequestPhase.RECEIVE) + gathered,
-        of(RequestPhase.QUEUE),
+        queued() + batched,
         of(RequestPhase.ROUTE),
         of(RequestPhase.HELD),
-        of(RequestPhase.AWAY) - handled - gathered,
+        of(RequestPhase.AWAY) - handled - gathered - batched,
         handled,
         of(RequestPhase.STREAM),
         of(RequestPhase.RESPOND),

@@ -53,6 +53,7 @@ public final class RequestRecorder {
   private int limit;
   private @Nullable RoutedReplica at; // last replica that it was sent to
   private String ranOn = "";
+  private HandlerTime.@Nullable BatchPlace batch;
   private String outcome = OK;
   private RequestFailure failure = RequestFailure.NONE;
   private boolean over;
@@ -267,6 +268,7 @@ public final class RequestRecorder {
     phases.back(time, gathered, streamed, now);
     if (time != null) {
       failure = time.failure();
+      batch = time.batch();
       step(phases.settledNanos - phases.lastHandled, RequestStepKind.HANDLER_STARTED, at, "");
       step(phases.settledNanos, RequestStepKind.HANDLER_SETTLED, at, "");
     }
@@ -403,7 +405,10 @@ public final class RequestRecorder {
         known.policy(),
         known.candidates(),
         known.all(),
-        queued ? new RequestExplanation.QueueWait(ahead, limit, spent.queue()) : null,
+        queued ? new RequestExplanation.QueueWait(ahead, limit, phases.queued()) : null,
+        batch == null
+            ? null
+            : new HandlerTime.BatchPlace(batch.id(), batch.size(), batch.position(), spent.queue()),
         steps,
         stepsInAll,
         ranOn,
