@@ -55,6 +55,8 @@ final class TypedBodies<I> {
           bodies.add(read(items.get(i).request()));
         } catch (Json.Malformed malformed) {
           results[i] = BatchResult.of(malformed.refusal(json));
+        } catch (RuntimeException unread) { // fails no other request
+          results[i] = BatchResult.ofFailure(unread);
         }
       }
       List<O> values =
@@ -64,8 +66,13 @@ final class TypedBodies<I> {
       Iterator<O> next = values.iterator();
       for (int i = 0; i < results.length; i++) {
         if (results[i] == null) {
-          boolean typed = WholeBody.typed(items.get(i).request().body()) != null;
-          results[i] = BatchResult.of(answer(next.next(), typed));
+          O value = next.next();
+          try {
+            boolean typed = WholeBody.typed(items.get(i).request().body()) != null;
+            results[i] = BatchResult.of(answer(value, typed));
+          } catch (RuntimeException noJson) {
+            results[i] = BatchResult.ofFailure(noJson);
+          }
         }
       }
       return Arrays.asList(results);

@@ -18,6 +18,8 @@ import dev.berth.replica.batch.BatchEntry;
 import dev.berth.replica.batch.BatchPorts;
 import dev.berth.replica.batch.BatchTable;
 import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
@@ -165,7 +167,12 @@ final class BatchRunner implements BatchPorts {
 
     /** Calls the handler. Confined to the loop of the first request. */
     private void call() {
-      if (wanted.get() == 0) {
+      HandlerInvoker invoker = requests.get(0).invoker;
+      List<BatchItem> items = requests.stream().map(each -> each.item).toList();
+      BatchCall blocking = // set before the check: the last cancel withdraws it otherwise
+          invoker.handler() instanceof BatchHandler handler ? new BatchCall(handler, items) : null;
+      call = blocking;
+      if (wanted.get() == 0 && (blocking == null || blocking.withdraw())) {
         settle(null, notRun("cancelled before its batch"));
         return;
       }
@@ -173,14 +180,10 @@ final class BatchRunner implements BatchPorts {
         each.invocation.ports().loop().run(each.invocation::onBatchStart);
       }
       ports.loop().worksFor(first);
-      HandlerInvoker invoker = requests.get(0).invoker;
-      List<BatchItem> items = requests.stream().map(each -> each.item).toList();
-      if (invoker.handler() instanceof AsyncBatchHandler async) {
-        callHere(async, items);
+      if (blocking == null) {
+        callHere((AsyncBatchHandler) invoker.handler(), items);
         return;
       }
-      BatchCall blocking = new BatchCall((BatchHandler) invoker.handler(), items);
-      call = blocking;
       try {
         invoker.threads().execute(blocking);
       } catch (RejectedExecutionException | OutOfMemoryError noThread) {
@@ -210,33 +213,42 @@ final class BatchRunner implements BatchPorts {
 
     /** Settles the requests, on any thread. */
     private void settle(@Nullable List<BatchResult> results, @Nullable Throwable thrown) {
+      List<@Nullable BatchResult> own = Collections.nCopies(requests.size(), null);
       Throwable failure = thrown;
       if (failure == null) {
-        try {
-          BatchResult.requireSize(results, requests.size());
-        } catch (RuntimeException wrong) {
+        try { // user code: the list may compute its elements
+          own =
+              BatchResult.requireSize(
+                  results == null ? null : new ArrayList<>(results), requests.size());
+        } catch (Throwable wrong) {
           failure = wrong;
           replica.failures.add("batch handler failed", wrong);
         }
       }
+      List<@Nullable BatchResult> each = own;
       Throwable all = failure;
-      boolean oneLoop = requests.stream().allMatch(each -> each.invocation.ports() == ports);
+      boolean oneLoop = requests.stream().allMatch(one -> one.invocation.ports() == ports);
       if (oneLoop && !ports.loop().isHere()) {
-        ports.loop().execute(() -> settleEach(results, all));
+        ports.loop().execute(() -> settleEach(each, all));
       } else {
-        settleEach(results, all);
+        settleEach(each, all);
       }
     }
 
-    private void settleEach(@Nullable List<BatchResult> results, @Nullable Throwable failure) {
+    private void settleEach(List<@Nullable BatchResult> results, @Nullable Throwable failure) {
       for (int i = 0; i < requests.size(); i++) {
         HandledRequest each = requests.get(i).invocation;
-        BatchResult result = failure != null || results == null ? null : results.get(i);
-        Response response = result == null ? null : result.response();
+        BatchResult result = results.get(i);
         if (each.ports().loop().isHere()) {
           each.ports().loop().worksFor(each);
         }
-        each.complete(response, result == null ? failure : result.failure());
+        try {
+          each.complete(
+              result == null ? null : result.response(),
+              result == null ? failure : result.failure());
+        } catch (RuntimeException unsent) { // the others settle too
+          replica.failures.add("a result of a batch could not be sent", unsent);
+        }
       }
     }
 

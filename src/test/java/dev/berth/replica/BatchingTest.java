@@ -2,7 +2,6 @@ package dev.berth.replica;
 
 import static dev.berth.replica.ReplicaRig.AWAY;
 import static dev.berth.replica.ReplicaRig.OWN;
-import static dev.berth.replica.ReplicaRig.callId;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.AsyncBatchHandler;
@@ -14,16 +13,12 @@ import dev.berth.api.BerthException.Kind;
 import dev.berth.api.ReplicaHandler;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
-import dev.berth.fakes.Replicas;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallFailed;
-import dev.berth.protocol.BusMessage.CallRefused;
-import dev.berth.protocol.BusMessage.CallResponse;
 import dev.berth.protocol.Refusal;
-import dev.berth.protocol.port.BatchSeats;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
 import io.vertx.core.Future;
@@ -32,11 +27,8 @@ import io.vertx.core.buffer.Buffer;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Function;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -45,154 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Batches of a replica, from the arrival of their requests to the end of each. Source: Ray Serve's
  * tests of {@code @serve.batch}, named where a test is one of them.
  */
-class BatchingTest {
-  private ReplicaRig rig = new ReplicaRig();
-  private Replica replica;
-  private final List<List<String>> batches = new ArrayList<>();
-  private final ArrayDeque<Promise<List<BatchResult>>> open = new ArrayDeque<>();
-  private Function<List<BatchItem>, List<BatchResult>> answers = BatchingTest::echo;
-  private int pumps;
-  private int calls;
-
-  private static final BatchSettings RAYS = rules(10, 10, 1);
-
-  static BatchSettings rules(int size, long waitMs, int concurrent) {
-    return new BatchSettings(
-        size,
-        Duration.ofMillis(waitMs).toNanos(),
-        concurrent,
-        false,
-        Integer.MAX_VALUE,
-        Long.MAX_VALUE,
-        List.of(),
-        List.of());
-  }
-
-  private static List<BatchResult> echo(List<BatchItem> items) {
-    return items.stream()
-        .map(each -> BatchResult.of(Response.text(each.request().bytes().toString())))
-        .toList();
-  }
-
-  private static List<String> bodies(List<BatchItem> items) {
-    return items.stream().map(each -> each.request().bytes().toString()).toList();
-  }
-
-  /** A handler on a thread that answers at once. */
-  private final BatchHandler atOnce =
-      items -> {
-        batches.add(bodies(items));
-        return answers.apply(items);
-      };
-
-  /** A handler on the loop that answers when the test says so. */
-  private final AsyncBatchHandler later =
-      items -> {
-        batches.add(bodies(items));
-        Promise<List<BatchResult>> promise = Promise.promise();
-        open.add(promise);
-        return promise.future().map(none -> answers.apply(items));
-      };
-
-  private void start(BatchSettings rules, ReplicaHandler handler) {
-    start(rules, 64, handler);
-  }
-
-  private void start(BatchSettings rules, int slots, ReplicaHandler handler) {
-    rig = new ReplicaRig(limits(rules), 1);
-    replica = rig.start(slots, handler);
-    rig.host.observe(
-        replica.address(),
-        new SlotObserver() {
-          @Override
-          public void onSlotFreed(Slots freed) {
-            pumps++;
-          }
-        });
-  }
-
-  static ReplicaLimits limits(BatchSettings rules) {
-    return ReplicaLimits.DEFAULTS.withOwn(
-        Duration.ofSeconds(10).toNanos(), 100, 4 << 20, "", rules);
-  }
-
-  private void change(BatchSettings rules) {
-    replica.configure(64, limits(rules), Replicas.HEALTH_CHECKS);
-    rig.runAll();
-  }
-
-  private ReplicaRig.Call call(String body) {
-    ReplicaRig.Call made = ReplicaRig.call(replica).id(callId(++calls, 1));
-    made.request =
-        Request.of("POST", "/", null, dev.berth.api.Headers.empty(), Buffer.buffer(body));
-    return made;
-  }
-
-  /** A loose request on a slot of its own; returns its id. */
-  private long send(String body) {
-    return send(call(body));
-  }
-
-  private long send(ReplicaRig.Call call) {
-    rig.sendHeld(call);
-    rig.runAll();
-    return call.callId;
-  }
-
-  private void send(String... bodies) {
-    for (String body : bodies) {
-      send(body);
-    }
-  }
-
-  /** Moves the clock, and lets each timer look whether it is due. */
-  private void pass(long millis) {
-    rig.clock.advance(Duration.ofMillis(millis));
-    List<ReplicaRig.Timer> armed = List.copyOf(rig.timers);
-    rig.timers.clear();
-    armed.stream().filter(timer -> !timer.cancelled).forEach(timer -> timer.task.run());
-    rig.runAll();
-  }
-
-  private void finishOldest() {
-    open.remove().complete(List.of());
-    rig.runAll();
-  }
-
-  private Map<Long, Object> outcomes() {
-    Map<Long, Object> all = new HashMap<>();
-    for (BusMessage each : rig.bus.take()) {
-      if (each instanceof CallResponse response) {
-        all.put(response.callId(), response.body().toString());
-      } else if (each instanceof CallFailed failed) {
-        all.put(failed.callId(), failed.kind());
-      } else if (each instanceof CallRefused refused) {
-        all.put(refused.callId(), refused.reason());
-      }
-    }
-    return all;
-  }
-
-  private BatchSeats seats() {
-    return rig.host.batchesOf(replica.address());
-  }
-
-  @AfterEach
-  void everySlotIsFree() {
-    if (replica != null) {
-      while (!open.isEmpty()) {
-        finishOldest();
-      }
-      pass(60_000);
-      while (!open.isEmpty()) {
-        finishOldest();
-      }
-      rig.assertAtRest();
-      BatchSeats left = seats(); // null once the replica was killed
-      assertThat(left != null && left.isBusy()).isFalse();
-    }
-  }
-
+class BatchingTest extends BatchingRig {
   // --- the window: test_batch_size_one_long_timeout, test_batch_size_multiple_zero_timeout,
   // test_batch_size_multiple_long_timeout, test_batch_timeout_empty_queue ---
 
@@ -440,7 +285,7 @@ class BatchingTest {
 
     assertThat(outcomes())
         .containsOnly(Map.entry(one, Kind.HANDLER_FAILED), Map.entry(two, Kind.HANDLER_FAILED));
-    answers = BatchingTest::echo;
+    answers = BatchingRig::echo;
   }
 
   @Test

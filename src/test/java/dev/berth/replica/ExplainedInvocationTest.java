@@ -99,7 +99,7 @@ class ExplainedInvocationTest {
           rig.clock.advanceNanos(3 * MS);
           return Collections.nCopies(items.size(), BatchResult.of(Response.text("ok")));
         };
-    rig = new ReplicaRig(BatchingTest.limits(BatchingTest.rules(2, 100, 1)), 1);
+    rig = new ReplicaRig(BatchingRig.limits(BatchingRig.rules(2, 100, 1)), 1);
     Replica replica = rig.start(4, echo);
     ReplicaRig.Call first = call(replica).following(Buffer.buffer("half")).explained();
     first.waitedMicros = 7_000;

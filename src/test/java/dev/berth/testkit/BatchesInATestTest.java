@@ -79,6 +79,22 @@ class BatchesInATestTest {
   }
 
   @Test
+  void aTypedResultWithoutAValueFailsItsRequestAlone() {
+    BatchFunction<Square, Area> areas =
+        squares ->
+            squares.stream().map(each -> each.side() < 0 ? null : new Area(each.side())).toList();
+    berth = TestBerth.start(of(Deployment.batch("one", Square.class, Area.class, areas)));
+    TypedHandle<Square, Area> typed = berth.handle("one").typed(Square.class, Area.class);
+    Future<Area> none = typed.call(new Square(-1));
+    Future<Area> one = typed.call(new Square(1));
+
+    berth.advance(Duration.ofMillis(10));
+
+    assertThat(berth.await(one)).isEqualTo(new Area(1));
+    assertThat(none.cause()).isInstanceOf(BerthException.HandlerFailed.class);
+  }
+
+  @Test
   void theKeysOfTheSectionReplaceThoseOfTheCode() {
     berth =
         TestBerth.of(of(Deployment.batch("one", paths)))
