@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Objects;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@code berth.batching}: Ray Serve's defaults, and slots that are enough for the batches. */
 class BatchingOptionsTest {
@@ -45,6 +47,24 @@ class BatchingOptionsTest {
     assertThat(batching.get(BatchingOptions.EAGER)).isFalse();
     assertThat(batching.find(BatchingOptions.MAX_BATCH_ITEMS)).isNull();
     assertThat(effective(PLAIN).find(DeploymentConfig.BATCHING)).isNull();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "max_batch_size: 0",
+        "max_batch_size: 1.1",
+        "batch_wait_timeout_s: -0.1",
+        "batch_wait_timeout_s: a",
+        "max_concurrent_batches: 0",
+        "max_batch_items: 0",
+        "preferred_batch_sizes: [0]",
+        "batch_size_fn: f"
+      })
+  void invalidValuesAreRefusedByTheirKey(String entry) { // test_decorator_validation
+    assertThat(Yaml.problems(() -> effective(PLAIN, "berth: {batching: {%s}}".formatted(entry))))
+        .singleElement(InstanceOfAssertFactories.STRING)
+        .contains(entry.substring(0, entry.indexOf(':')));
   }
 
   @Test

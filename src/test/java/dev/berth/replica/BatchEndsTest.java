@@ -8,12 +8,14 @@ import dev.berth.api.BatchHandler;
 import dev.berth.api.BatchResult;
 import dev.berth.api.BerthException.Kind;
 import dev.berth.api.Response;
+import dev.berth.metrics.Meters;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BusMessage.StreamFrame;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.HeadBytes;
+import dev.berth.view.BatchFill;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -320,6 +322,48 @@ class BatchEndsTest extends BatchingRig {
 
     assertThat(batches).hasSize(5).allSatisfy(each -> assertThat(each).hasSize(2));
     assertThat(outcomes()).hasSize(10);
+  }
+
+  @Test
+  void theMetricsAreThoseOfRay() { // test_observability_helpers
+    start(rules(4, 10, 1), later);
+    Meters meters = new Meters("n", "", "", false);
+    meters.add(into -> ReplicaSeries.show(replica, "/echo", into));
+    ReplicaRig.Call queued = call("a");
+    queued.waitedMicros = 5_000;
+    send(queued);
+    pass(2);
+    send("b", "c");
+    assertThat(metrics(meters)).containsExactly("serve_batch_queue_length 3.0");
+    pass(3);
+    pass(20);
+    finishOldest();
+
+    assertThat(metrics(meters))
+        .contains(
+            "serve_actual_batch_size_bucket{function_name='handle',le='4.0'} 1",
+            "serve_actual_batch_size_bucket{function_name='handle',le='2.0'} 0",
+            "serve_actual_batch_size_sum{function_name='handle'} 3.0",
+            "serve_batch_execution_time_ms_sum{function_name='handle'} 20.0",
+            "serve_batch_queue_length 0.0",
+            "serve_batch_utilization_percent_bucket{function_name='handle',le='70.0'} 0",
+            "serve_batch_utilization_percent_bucket{function_name='handle',le='80.0'} 1",
+            "serve_batch_utilization_percent_sum{function_name='handle'} 75.0",
+            "serve_batch_wait_time_ms_count{function_name='handle'} 3",
+            "serve_batch_wait_time_ms_sum{function_name='handle'} 16.0",
+            "serve_batches_processed_total{function_name='handle'} 1.0");
+    assertThat(replica.batchFill()).isEqualTo(new BatchFill(1, 75));
+  }
+
+  /** Returns the series of batches with the method and the bound of the labels. */
+  private static List<String> metrics(Meters meters) {
+    return meters
+        .scrape("text/plain; version=0.0.4; charset=utf-8")
+        .lines()
+        .filter(line -> line.matches("serve_(batch|actual).*"))
+        .map(line -> line.replaceAll("(application|deployment|replica)=\"[^\"]*\",?", ""))
+        .map(line -> line.replace(",}", "}").replace("{}", "").replace('"', '\''))
+        .toList();
   }
 
   @Test
