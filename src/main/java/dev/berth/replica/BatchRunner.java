@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class BatchRunner implements BatchPorts {
   private final ReplicaRuntime replica;
-  private volatile BatchSettings rules;
+  private final BatchSettings first;
   volatile @Nullable LoopDependencies home; // of the timer; set before the first request
   private volatile boolean armed;
   private volatile long armedAt;
@@ -41,17 +41,13 @@ final class BatchRunner implements BatchPorts {
 
   BatchRunner(ReplicaRuntime replica, BatchSettings rules) {
     this.replica = replica;
-    this.rules = rules;
+    this.first = rules;
     this.table = new BatchTable(this::rules, replica.nanoClock, this);
   }
 
-  /** Returns the present rules; the last ones after the section was removed. */
+  /** Returns the present rules; the first ones after the section was removed. */
   private BatchSettings rules() {
-    BatchSettings now = replica.limits().batching();
-    if (now != null) {
-      rules = now;
-    }
-    return rules;
+    return Objects.requireNonNullElse(replica.limits().batching(), first);
   }
 
   // --- requests ---
@@ -96,7 +92,8 @@ final class BatchRunner implements BatchPorts {
     table.add(entry, seat);
   }
 
-  private static void giveUp(@Nullable BatchGroup seat) {
+  /** Gives up the seat of a request that does not join its batch. */
+  static void giveUp(@Nullable BatchGroup seat) {
     if (seat != null) {
       seat.withdraw();
     }
@@ -343,41 +340,6 @@ final class BatchRunner implements BatchPorts {
     @Override
     public void onEnded() {
       table.finished(this);
-    }
-  }
-
-  /** The seat of a request that has not joined its batch yet. Confined to the request's loop. */
-  static final class SeatClaim implements HandledRequest.HandlerCall {
-    private @Nullable BatchGroup group;
-
-    SeatClaim(BatchGroup group) {
-      this.group = group;
-    }
-
-    /** Returns the batch and passes the seat on; null when it was given up. */
-    @Nullable BatchGroup take() {
-      BatchGroup taken = group;
-      group = null;
-      return taken;
-    }
-
-    @Override
-    public boolean cancel() {
-      onEnded();
-      return true;
-    }
-
-    @Override
-    public boolean outlastsSettling() {
-      return true;
-    }
-
-    @Override
-    public void onEnded() {
-      BatchGroup left = take();
-      if (left != null) {
-        left.withdraw();
-      }
     }
   }
 }

@@ -92,7 +92,7 @@ final class IncomingBody implements InboundStream.InboundStreamOwner {
 
   private void call(Request received) {
     called = true;
-    invocation.invoke(received);
+    invocation.invoke(received, null);
   }
 
   private long declaredBytes() {

@@ -91,7 +91,7 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   /** Receives a body that follows the request, or calls a handler that streams its request. */
   void receive(CallRequest message) {
     if (host.replica.isUpstream && !bodyFollows) {
-      call(message.request()); // its relay takes a whole body
+      call(message.request(), null); // its relay takes a whole body
       return;
     }
     IncomingBody incoming;
@@ -113,39 +113,35 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
     incoming.start();
   }
 
-  /** Calls the handler, unless a whole body exceeds the limit of the deployment. */
-  void invoke(Request request) {
+  /**
+   * Calls the handler, unless a whole body exceeds the limit of the deployment.
+   *
+   * @param seat the batch in which the request has a seat; null for none
+   */
+  void invoke(Request request, @Nullable BatchGroup seat) {
     int max = host.replica.limits().maxBufferedBodyBytes();
     if (request.body() instanceof Request.Body.Whole whole) {
       if (whole.length() > max && sizeOf(whole) > max) { // the length of a value is a bound
         refuseLarge(max);
+        BatchRunner.giveUp(seat);
         return;
       }
       wholeBytes = body == null ? whole.length() : 0;
     }
-    call(request);
+    call(request, seat);
   }
 
-  private void call(Request request) {
+  private void call(Request request, @Nullable BatchGroup seat) {
     BatchRunner batches = host.replica.batches;
     HandlerInvoker batched = batches == null ? null : host.batched(methodName());
     if (batched != null) {
-      BatchGroup seat = call instanceof BatchRunner.SeatClaim claim ? claim.take() : null;
       batches.join(batched, request, this, seat);
       return;
     }
+    BatchRunner.giveUp(seat);
     become(InvocationPhase.HANDLING);
     calling();
     host.invoke(request, this);
-  }
-
-  /** Records the seat of a request, which a request without its whole body gives up. */
-  void seated(BatchGroup group) {
-    if (bodyFollows) {
-      group.withdraw();
-    } else {
-      call = new BatchRunner.SeatClaim(group);
-    }
   }
 
   @Override

@@ -3,6 +3,7 @@ package dev.berth.replica;
 import dev.berth.api.BerthException.Kind;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.CallAccepted;
 import dev.berth.protocol.BusMessage.CallFailed;
@@ -240,9 +241,6 @@ public final class ReplicaLoop {
             ? new ExplainedInvocation(host, peer, message, now, deadline)
             : new Invocation(host, peer, message, now, deadline);
     ports.loop().worksFor(invocation);
-    if (message.admission() instanceof Admission.BatchSeat seat) {
-      invocation.seated(seat.group());
-    }
     Invocation forgotten = peer.put(invocation);
     add(invocation);
     if (forgotten != null) {
@@ -255,10 +253,13 @@ public final class ReplicaLoop {
     if (accept && !later) {
       send(peer, new CallAccepted(message.callId(), host.replica.load()));
     }
+    BatchGroup seat =
+        message.admission() instanceof Admission.BatchSeat admitted ? admitted.group() : null;
     if (streams) {
+      BatchRunner.giveUp(seat);
       invocation.receive(message);
     } else {
-      invocation.invoke(message.request());
+      invocation.invoke(message.request(), seat);
     }
     if (later && !invocation.hasEnded()) { // a thread was available
       send(peer, new CallAccepted(message.callId(), host.replica.load()));

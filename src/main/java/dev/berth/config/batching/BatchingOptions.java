@@ -74,9 +74,28 @@ public final class BatchingOptions {
             .with(MAX_CONCURRENT_BATCHES, code.maxConcurrentBatches());
   }
 
-  /** Returns the slots that batches of the maximum size need. */
-  public static long slots(Settings of) {
-    return (long) of.get(MAX_BATCH_SIZE) * of.get(MAX_CONCURRENT_BATCHES);
+  /** Returns the usual number of slots: enough for the batches, if there are any. */
+  public static Integer usualSlots(@Nullable Settings batching) {
+    return batching == null
+        ? Deployment.DEFAULT_MAX_ONGOING_REQUESTS
+        : (int) Math.min(slots(batching), Deployment.MAX_ONGOING_REQUESTS_LIMIT);
+  }
+
+  /**
+   * Requires slots for the batches of a deployment, if there are any.
+   *
+   * @throws IllegalArgumentException when there are fewer
+   */
+  public static void requireSlots(
+      @Nullable Settings batching, ConfigKey<Integer> key, Integer slots) {
+    if (batching != null && slots < slots(batching)) {
+      throw key.refusal(
+          slots.toString(), "at least max_batch_size x max_concurrent_batches, " + slots(batching));
+    }
+  }
+
+  private static long slots(Settings batching) {
+    return (long) batching.get(MAX_BATCH_SIZE) * batching.get(MAX_CONCURRENT_BATCHES);
   }
 
   private BatchingOptions() {}

@@ -48,11 +48,8 @@ public final class BatchMeters {
   }
 
   private static int bucket(double[] bounds, double value) {
-    int at = 0;
-    while (value > bounds[at]) {
-      at++;
-    }
-    return at;
+    int at = Arrays.binarySearch(bounds, value);
+    return at < 0 ? -at - 1 : at;
   }
 
   synchronized BatchFill fill() {

@@ -40,8 +40,7 @@ public final class BatchTable implements BatchSeats {
   private final List<Batch> gathering = new ArrayList<>(); // sealed, with requests missing
   private int places; // batches from their opening to their end
   private boolean placeFreed; // since the last effects
-  private List<Batch> opened = new ArrayList<>(); // to be filled and sealed
-  private List<Batch> started = new ArrayList<>(); // to be run
+  private final List<Batch> started = new ArrayList<>(); // to be run
   private long lastId;
   private volatile long learntNanos;
 
@@ -261,8 +260,8 @@ public final class BatchTable implements BatchSeats {
 
   /** Starts what is due, and requests the next look. */
   public void look() {
-    List<Batch> fills = List.of();
-    List<Batch> starts = List.of();
+    List<Batch> fills = new ArrayList<>();
+    List<Batch> starts;
     boolean freed;
     long wake;
     synchronized (this) {
@@ -277,16 +276,10 @@ public final class BatchTable implements BatchSeats {
         if (line == null) {
           break;
         }
-        opened.add(open(line.head().key));
+        fills.add(open(line.head().key));
       }
-      if (!opened.isEmpty()) {
-        fills = opened;
-        opened = new ArrayList<>();
-      }
-      if (!started.isEmpty()) {
-        starts = started;
-        started = new ArrayList<>();
-      }
+      starts = List.copyOf(started);
+      started.clear();
       freed = placeFreed;
       placeFreed = false;
       wake = nextLook(now);
