@@ -219,12 +219,30 @@ final class BatchRunner implements BatchPorts {
         }
       }
       Throwable all = failure;
-      boolean oneLoop = requests.stream().allMatch(each -> each.invocation.ports() == ports);
-      if (oneLoop && !ports.loop().isHere()) {
-        ports.loop().execute(() -> settleEach(results, all));
+      if (requests.stream().allMatch(each -> each.invocation.ports() == ports)) {
+        ports.loop().run(() -> settleHere(results, all));
       } else {
         settleEach(results, all);
       }
+    }
+
+    /**
+     * Frees the slots, so that the waiters of the next batch are on their way, and responds then.
+     */
+    private void settleHere(@Nullable List<BatchResult> results, @Nullable Throwable failure) {
+      if (requests.size() == 1) {
+        settleEach(results, failure);
+        return;
+      }
+      for (int i = 0; i < requests.size(); i++) {
+        BatchResult result = failure != null || results == null ? null : results.get(i);
+        Response response = result == null ? null : result.response();
+        if (response == null || response.body() instanceof Response.Body.Whole) {
+          requests.get(i).invocation.settleSlot();
+          requests.get(i).onEnded();
+        }
+      }
+      ports.loop().execute(() -> settleEach(results, failure));
     }
 
     private void settleEach(@Nullable List<BatchResult> results, @Nullable Throwable failure) {
