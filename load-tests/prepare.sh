@@ -72,9 +72,9 @@ commit() {
   echo "$id"
 }
 
-# Installs Python packages into a virtual environment, whose path is in `venv`.
+# Installs Python packages into a virtual environment, whose path is in `venv`; a script may set it.
 peers() { # package==version...
-  venv=$work/upstreams-venv
+  venv=${venv:-$work/upstreams-venv}
   if [[ ! -x $venv/bin/pip ]]; then
     need python3 python3-minimal
     python3 -m venv "$venv" || { debian python3-venv; python3 -m venv "$venv"; }

@@ -8,13 +8,10 @@ import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 
 /**
- * The ingress of {@code /classify}. It accepts pixels as JSON, or a PNG, chooses a replica of
- * {@code digits}, dispatches the request to it, and names it in a header of the response.
+ * The ingress of {@code /classify}. It accepts pixels as JSON, or a PNG, and calls {@code digits},
+ * which takes the pictures of several calls in one batch.
  */
 final class ClassifyHandler implements AsyncHandler {
-  /** Header with the id of the replica that read the digit. */
-  static final String REPLICA_HEADER = "X-Berth-Replica";
-
   private static final String SUPPORTED = "application/json or image/png";
 
   @Override
@@ -38,12 +35,6 @@ final class ClassifyHandler implements AsyncHandler {
 
   private static Future<Response> ask(String contentType, Buffer body, RequestContext context) {
     Request question = Request.post("/", body).withHeader("content-type", contentType);
-    return context
-        .handle("digits")
-        .withSelection(
-            selection ->
-                selection
-                    .dispatch(question)
-                    .map(answer -> answer.withHeader(REPLICA_HEADER, selection.replicaId())));
+    return context.handle("digits").call(question);
   }
 }

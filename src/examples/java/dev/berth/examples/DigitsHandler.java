@@ -1,18 +1,25 @@
 package dev.berth.examples;
 
 import ai.onnxruntime.OrtException;
+import dev.berth.api.BatchHandler;
+import dev.berth.api.BatchItem;
+import dev.berth.api.BatchResult;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
 /**
- * Recognises a digit with one model per replica. It accepts a PNG, which it decodes here, where it
- * may block, or {@link Pixels#MEDIA_TYPE}.
+ * Recognises digits with one model per replica, a batch of pictures in one run. It accepts a PNG,
+ * which it decodes here, where it may block, or {@link Pixels#MEDIA_TYPE}.
  */
-final class DigitsHandler extends OnnxHandler {
+final class DigitsHandler extends OnnxHandler implements BatchHandler {
+  /** Header with the id of the replica that recognised the digit. */
+  static final String REPLICA_HEADER = "X-Berth-Replica";
+
   private static final String RESOURCE = "digits.onnx"; // written by training/train_digits.py
 
   private final String replica;
@@ -22,15 +29,10 @@ final class DigitsHandler extends OnnxHandler {
     this.replica = replica;
   }
 
-  /** Returns a handler whose responses do not name the replica. */
-  static DigitsHandler load() throws IOException, OrtException {
-    return load("");
-  }
-
   /**
    * Returns a handler with a model of its own.
    *
-   * @param replica named in each response, unless empty
+   * @param replica named in each response
    */
   static DigitsHandler load(String replica) throws IOException, OrtException {
     return new DigitsHandler(OnnxModel.load(digits(), 1), replica);
@@ -42,6 +44,13 @@ final class DigitsHandler extends OnnxHandler {
         Objects.requireNonNull(DigitsHandler.class.getResourceAsStream(RESOURCE), RESOURCE)) {
       return in.readAllBytes();
     }
+  }
+
+  @Override
+  public List<BatchResult> handle(List<BatchItem> items) throws OrtException {
+    return answerAll(items.stream().map(BatchItem::request).toList()).stream()
+        .map(BatchResult::of)
+        .toList();
   }
 
   @Override
@@ -61,7 +70,7 @@ final class DigitsHandler extends OnnxHandler {
   @Override
   Response write(Map<String, Tensor> outputs) {
     float[] probabilities = outputs.get("probabilities").floats();
-    Response answer = Response.json(200, Classification.of(probabilities).toJson());
-    return replica.isEmpty() ? answer : answer.withHeader(ClassifyHandler.REPLICA_HEADER, replica);
+    return Response.json(200, Classification.of(probabilities).toJson())
+        .withHeader(REPLICA_HEADER, replica);
   }
 }

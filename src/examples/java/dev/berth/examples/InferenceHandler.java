@@ -2,6 +2,7 @@ package dev.berth.examples;
 
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.TensorInfo;
+import dev.berth.api.BlockingHandler;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
@@ -17,7 +18,7 @@ import java.util.Map;
  * its inputs and outputs; POST of {@code {"inputs": [tensor, …]}} returns {@code {"outputs":
  * [tensor, …]}}.
  */
-final class InferenceHandler extends OnnxHandler {
+final class InferenceHandler extends OnnxHandler implements BlockingHandler {
 
   InferenceHandler(OnnxModel model) {
     super(model);
@@ -31,7 +32,7 @@ final class InferenceHandler extends OnnxHandler {
               new JsonObject()
                   .put("inputs", described(model().inputs()))
                   .put("outputs", described(model().outputs())));
-      case "POST" -> super.handle(request, context);
+      case "POST" -> answer(request);
       default -> BadInput.methodNotAllowed(request.method(), "GET, POST");
     };
   }

@@ -2,25 +2,28 @@ package dev.berth.examples;
 
 import dev.berth.api.Application;
 import dev.berth.api.Deployment;
+import dev.berth.api.Deployment.BatchRules;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
 /** The applications of {@code conf/quickstart.yaml}, by their {@code import_path}. */
 public final class Quickstart {
+  /** Up to 16 pictures in one run of the model, without a wait for more while it is idle. */
+  private static final BatchRules BATCHES = new BatchRules(16, Duration.ZERO, 1);
+
   private Quickstart() {}
 
   /**
    * {@code dev.berth.examples.Quickstart:classify}: recognises a handwritten digit.
    *
-   * <p>The ingress mostly waits, so it accepts many requests at once; the model computes, so each
-   * of its replicas accepts few.
+   * <p>The ingress mostly waits, so it accepts many requests at once. The model computes, so each
+   * of its replicas runs one batch at a time.
    */
   public static Application classify() {
     return Application.of(
         Deployment.async("classify", new ClassifyHandler()).withMaxOngoingRequests(200),
-        Deployment.of("digits", replica -> DigitsHandler.load())
-            .withNumReplicas(2)
-            .withMaxOngoingRequests(4));
+        digits("digits").withNumReplicas(2));
   }
 
   /**
@@ -32,13 +35,13 @@ public final class Quickstart {
   public static Application versions(Map<String, Object> args) {
     List<Deployment> all =
         ((List<?>) args.getOrDefault("names", List.of("v1", "v2")))
-            .stream().map(name -> version(name.toString())).toList();
+            .stream().map(name -> digits(name.toString())).toList();
     return Application.of(all.get(0), all.subList(1, all.size()).toArray(Deployment[]::new));
   }
 
-  private static Deployment version(String name) {
+  private static Deployment digits(String name) {
     return Deployment.of(name, replica -> DigitsHandler.load(replica.replicaId()))
-        .withMaxOngoingRequests(4);
+        .withBatching(BATCHES);
   }
 
   /** {@code dev.berth.examples.Quickstart:echo}: responds with the request's body. */

@@ -224,12 +224,31 @@ final class BatchRunner implements BatchPorts {
       }
       List<@Nullable BatchResult> each = own;
       Throwable all = failure;
-      boolean oneLoop = requests.stream().allMatch(one -> one.invocation.ports() == ports);
-      if (oneLoop && !ports.loop().isHere()) {
-        ports.loop().execute(() -> settleEach(each, all));
+      if (requests.stream().allMatch(one -> one.invocation.ports() == ports)) {
+        ports.loop().run(() -> settleHere(each, all));
       } else {
         settleEach(each, all);
       }
+    }
+
+    /**
+     * Frees the slots, so that the waiters of the next batch are on their way, and responds then. A
+     * drain ends with the last slot, so that a draining replica responds first.
+     */
+    private void settleHere(List<@Nullable BatchResult> results, @Nullable Throwable failure) {
+      if (requests.size() == 1 || replica.slots.draining()) {
+        settleEach(results, failure);
+        return;
+      }
+      for (int i = 0; i < requests.size(); i++) {
+        BatchResult result = results.get(i);
+        Response response = result == null ? null : result.response();
+        if (response == null || response.body() instanceof Response.Body.Whole) {
+          requests.get(i).invocation.settleSlot();
+          requests.get(i).onEnded();
+        }
+      }
+      ports.loop().execute(() -> settleEach(results, failure));
     }
 
     private void settleEach(List<@Nullable BatchResult> results, @Nullable Throwable failure) {

@@ -438,7 +438,8 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Ear
   }
 
   /** Frees the slots, once, before the message that reports them as free. */
-  void settleSlot() {
+  @Override
+  public void settleSlot() {
     int held = slots;
     if (held > 0) {
       slots = 0;

@@ -60,6 +60,13 @@ class LoadTestSourcesTest {
   }
 
   @Test
+  void batchingCompilesAsItsScriptDoes(@TempDir Path folder) throws IOException {
+    List<Path> sources = sources("java");
+    sources.addAll(sources("batching"));
+    compile(sources, folder);
+  }
+
+  @Test
   void figuresAreTooOldAfterAHundredCommitsOfMain(@TempDir Path folder) throws Exception {
     Repository repository = new Repository(folder);
     String first = repository.commit("src/main/A", 1);

@@ -17,6 +17,7 @@ class QuickstartTest {
         .containsExactly("classify", "digits");
     Deployment digits = application.deployments().get(1);
     assertThat(digits.numReplicas()).isEqualTo(2);
+    assertThat(digits.maxOngoingRequests()).isEqualTo(16);
   }
 
   @Test

@@ -66,15 +66,15 @@ class ErlangTest {
   void theMeanWaitIsErlangs(int slots, int replicas, double load, int requests) {
     double expected = erlangC(slots, load) / (slots * (1 - load));
     Run run = new Run(slots, replicas, load, 7);
-    Batches batches = run.measure(requests);
-    double measured = batches.correctedMean();
+    ControlledMean stretches = run.measure(requests);
+    double measured = stretches.correctedMean();
     System.out.printf(
         "M/M/%d in %d replicas, load %.2f: mean wait %.5f (raw %.5f), Erlang C %.5f (%+.2f %%)%n",
         slots,
         replicas,
         load,
         measured,
-        batches.rawMean(),
+        stretches.rawMean(),
         expected,
         100 * (measured / expected - 1));
     run.assertAtRest();
@@ -110,31 +110,6 @@ class ErlangTest {
       b = offered * b / (i + offered * b);
     }
     return b / (1 - load * (1 - b));
-  }
-
-  /** Means of stretches of the run, and the regression of the wait on the work brought. */
-  private static final class Batches {
-    private final List<double[]> rows = new ArrayList<>(); // mean wait, control − its expectation
-
-    void add(double meanWait, double control) {
-      rows.add(new double[] {meanWait, control});
-    }
-
-    double rawMean() {
-      return rows.stream().mapToDouble(row -> row[0]).average().orElseThrow();
-    }
-
-    double correctedMean() {
-      double wait = rawMean();
-      double control = rows.stream().mapToDouble(row -> row[1]).average().orElseThrow();
-      double covariance = 0;
-      double variance = 0;
-      for (double[] row : rows) {
-        covariance += (row[0] - wait) * (row[1] - control);
-        variance += (row[1] - control) * (row[1] - control);
-      }
-      return wait - covariance / variance * control; // the control's expectation is 0
-    }
   }
 
   /** One run; times are in nanoseconds, one mean service is a millisecond of them. */
@@ -218,8 +193,8 @@ class ErlangTest {
       return true;
     }
 
-    Batches measure(int requests) {
-      Batches batches = new Batches();
+    ControlledMean measure(int requests) {
+      ControlledMean stretches = new ControlledMean();
       int perBatch = requests / BATCHES;
       arrive(2 * perBatch); // warm-up
       for (int batch = 0; batch < BATCHES; batch++) {
@@ -230,10 +205,11 @@ class ErlangTest {
         // Work brought per slot and time, against its expectation: 0 in the mean by Wald.
         double brought = served / MEAN_SERVICE_NANOS - perBatch;
         double spanned = (now - from) / meanArrivalNanos - perBatch;
-        batches.add(waited / MEAN_SERVICE_NANOS / perBatch, load * (brought - spanned) / perBatch);
+        stretches.add(
+            waited / MEAN_SERVICE_NANOS / perBatch, load * (brought - spanned) / perBatch);
       }
       drain();
-      return batches;
+      return stretches;
     }
 
     private void arrive(int count) {

@@ -3,6 +3,7 @@ package dev.berth.routing;
 import dev.berth.api.BerthException;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.RequestContext;
+import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.routing.slots.Grant;
 import dev.berth.routing.slots.RemoteReplica;
@@ -70,6 +71,21 @@ public final class RoutingProbe {
         nanos,
         of.autoscales(),
         of.batching());
+  }
+
+  /** The settings, with batches. */
+  public static RouterSettings batching(RouterSettings of, BatchSettings rules) {
+    return new RouterSettings(
+        of.maxQueued(),
+        of.queueTimeoutNanos(),
+        of.reservationTtlNanos(),
+        of.maxReservationTtlNanos(),
+        of.refusalStatus(),
+        of.retryAfterSeconds(),
+        of.requestTimeoutNanos(),
+        of.maxOvertakeNanos(),
+        of.autoscales(),
+        rules);
   }
 
   /** Since when a waiting request has been overtaken; {@link Long#MIN_VALUE} while it was not. */

@@ -140,7 +140,7 @@ public final class BatchTable implements BatchSeats {
   /** Removes a request that has not started. Returns false when it has. */
   public boolean withdraw(BatchEntry entry) {
     synchronized (this) {
-      if (entry.stage == BatchStage.STARTED) {
+      if (entry.stage == BatchStage.STARTED || entry.stage == BatchStage.LEFT) {
         return false;
       }
       BatchLine line = lines.get(entry.key);

@@ -1,0 +1,40 @@
+import dev.berth.api.Application;
+import dev.berth.api.AsyncBatchHandler;
+import dev.berth.api.BatchHandler;
+import dev.berth.api.BatchResult;
+import dev.berth.api.Deployment;
+import dev.berth.api.Deployment.BatchRules;
+import dev.berth.api.Response;
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import java.util.Collections;
+import java.util.concurrent.TimeUnit;
+
+/** Applications with batches; the configuration sets their sizes. */
+public final class BatchApps {
+  private static final Response RESPONSE =
+      Response.of(200, "text/plain", Buffer.buffer("0123456789abcdef0123456789abcdef"));
+  private static final long WORK_MILLIS = 10;
+
+  private BatchApps() {}
+
+  /** Responds at once with the bytes of {@link NoOp}. */
+  public static Application noOp() {
+    AsyncBatchHandler handler =
+        items ->
+            Future.succeededFuture(
+                Collections.nCopies(items.size(), BatchResult.of(RESPONSE)));
+    return Application.of(
+        Deployment.of("no-op", replica -> handler).withBatching(BatchRules.DEFAULTS));
+  }
+
+  /** Sleeps for 10 ms for each batch of any size. */
+  public static Application work() {
+    BatchHandler handler =
+        items -> {
+          TimeUnit.MILLISECONDS.sleep(WORK_MILLIS);
+          return Collections.nCopies(items.size(), BatchResult.of(RESPONSE));
+        };
+    return Application.of(Deployment.batch("work", handler));
+  }
+}
