@@ -192,6 +192,9 @@ public record ApplicationConfig(
       if (own != null && own.gives(DeploymentConfig.MCP) && !ImportPath.MCP.equals(path)) {
         own.problem(DeploymentConfig.MCP, "with import_path " + path, "import_path: berth:mcp");
       }
+      if (own != null && own.gives(DeploymentConfig.BATCH) && !ImportPath.PROXY.equals(path)) {
+        own.problem(DeploymentConfig.BATCH, "with import_path " + path, "import_path: berth:proxy");
+      }
       if (given) {
         named.put(name, own);
         own.all(DeploymentConfig.UPSTREAMS).stream()
