@@ -193,6 +193,9 @@ public record ApplicationConfig(
       if (own != null && own.gives(DeploymentConfig.MCP) && !ImportPath.MCP.equals(path)) {
         own.problem(DeploymentConfig.MCP, "with import_path " + path, "import_path: berth:mcp");
       }
+      if (own != null && own.gives(DeploymentConfig.BATCH) && !ImportPath.PROXY.equals(path)) {
+        own.problem(DeploymentConfig.BATCH, "with import_path " + path, "import_path: berth:proxy");
+      }
       if (given) {
         named.put(name, own);
         own.all(DeploymentConfig.UPSTREAMS).stream()
@@ -395,10 +398,13 @@ public record ApplicationConfig(
             .orElse(ofCode)
             .within(settings);
     said.checkBounds();
+    Integer slots =
+        UpstreamOptions.byKey(said).values().stream()
+            .map(each -> each.get(UpstreamOptions.MAX_ONGOING_REQUESTS))
+            .reduce(Math::min)
+            .orElseGet(() -> said.get(DeploymentConfig.MAX_ONGOING_REQUESTS));
     BatchingOptions.requireSlots(
-        said.find(DeploymentConfig.BATCHING),
-        DeploymentConfig.MAX_ONGOING_REQUESTS,
-        said.get(DeploymentConfig.MAX_ONGOING_REQUESTS));
+        said.find(DeploymentConfig.BATCHING), DeploymentConfig.MAX_ONGOING_REQUESTS, slots);
     if (DeploymentConfig.autoscales(said) && get(EXTERNAL_SCALER_ENABLED)) {
       throw EXTERNAL_SCALER_ENABLED.refusal(
           "true, with autoscaling of " + code.name(), "false, or no autoscaling");

@@ -2,6 +2,7 @@ package dev.berth.config;
 
 import dev.berth.api.Deployment;
 import dev.berth.config.batching.BatchingOptions;
+import dev.berth.config.batching.JsonBatchOptions;
 import dev.berth.config.builtin.McpOptions;
 import dev.berth.config.edge.CostOptions;
 import dev.berth.config.keys.ChangeReach;
@@ -217,7 +218,14 @@ public final class DeploymentConfig {
 
   public static final ConfigKey<Settings> BATCHING =
       OWN.optional("batching", BatchingOptions.SECTION)
-          .means("Batches of requests, for a handler that takes batches.");
+          .fallback(DeploymentConfig::usualBatching, "null")
+          .means("Batches of requests, for a handler that takes batches, or with batch.");
+
+  public static final ConfigKey<Settings> BATCH =
+      OWN.optional("batch", JsonBatchOptions.SECTION)
+          .means(
+              "Batches of requests for upstreams, with the rules of batching; only with import_path:"
+                  + " berth:proxy. Adding or removing it restarts the replicas.");
 
   public static final ConfigKey<Settings> MCP =
       OWN.optional("mcp", McpOptions.SECTION)
@@ -229,7 +237,7 @@ public final class DeploymentConfig {
 
   private static final List<ConfigKey<?>> NONE = List.of();
   private static final List<ConfigKey<?>> OF_UPSTREAMS =
-      List.of(FALLBACK, REPLAY_BYTES, IDEMPOTENT, FALLBACK_AFTER_MS);
+      List.of(FALLBACK, REPLAY_BYTES, IDEMPOTENT, FALLBACK_AFTER_MS, BATCH);
 
   /** Settings of replicas, in whose place each upstream has its own. */
   private static final List<ConfigKey<?>> OF_REPLICAS =
@@ -252,6 +260,11 @@ public final class DeploymentConfig {
 
   private static @Nullable Settings batching(Settings deployment) {
     return deployment.find(BATCHING); // declared later than the key with this default
+  }
+
+  /** Returns the rules of batches for upstreams without any; null without batches. */
+  private static @Nullable Settings usualBatching(Settings deployment) {
+    return deployment.find(BATCH) == null ? null : BatchingOptions.SECTION.empty();
   }
 
   /** Returns an entry without overrides. */
@@ -317,6 +330,9 @@ public final class DeploymentConfig {
     if (upstreams > UpstreamOptions.MAX_UPSTREAMS) {
       own.problem(UPSTREAMS, upstreams + " entries", "at most " + UpstreamOptions.MAX_UPSTREAMS);
     }
+    if (upstreams > 0 && own.gives(BATCHING) && !own.gives(BATCH)) {
+      own.problem(BATCHING, "with upstreams", "batch too, or leave it out");
+    }
     if (upstreams > 0 && own.find(SPREAD) == HandlerSpread.EVENT_LOOPS) {
       own.problem(SPREAD, "event_loops, with upstreams", "single");
     }
@@ -325,7 +341,7 @@ public final class DeploymentConfig {
   /**
    * Returns an upstream as the {@code user_config} of its replica. Adds the default of {@code
    * orphan_s}, the deployment's {@code cancel_grace_s}, its own {@code user_config}, {@link
-   * UpstreamOptions#IS_ONLY} and {@link #MCP}.
+   * UpstreamOptions#IS_ONLY}, {@link #MCP} and {@link #BATCH}.
    *
    * @param key of the replica
    */
@@ -343,6 +359,12 @@ public final class DeploymentConfig {
     Settings mcp = deployment.find(MCP);
     if (mcp != null) {
       all.put(MCP.name(), mcp.toMap());
+    }
+    Settings batch = deployment.find(BATCH);
+    if (batch != null) {
+      Map<String, @Nullable Object> rules = new LinkedHashMap<>(batch.toMap());
+      rules.put(BatchingOptions.SAME.name(), deployment.get(BATCHING).get(BatchingOptions.SAME));
+      all.put(BATCH.name(), rules);
     }
     String address = UpstreamOptions.address(key);
     if (address != null) {

@@ -4,6 +4,7 @@ import dev.berth.config.DeploymentConfig;
 import dev.berth.config.UpstreamOptions;
 import dev.berth.controller.Reconciler.ReconcileDecision;
 import dev.berth.controller.RolloutProgress.RolloutTrial;
+import dev.berth.protocol.ReplicaInfo;
 import dev.berth.view.ReplicaPhase;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Bounds.</b> A key starts only while no replica of it exists in any phase, in any
  * deployment: two replicas would admit twice the maximum. So there is no surge, and no replica is
  * replaced: a changed target reconfigures it in place, also after a refusal, and a sick one stays.
- * In a cluster, an owner that does not reach its upstream is replaced on a node that does.
+ * Only a replica that must begin or cease to run batches drains, and the next one starts then. In a
+ * cluster, an owner that does not reach its upstream is replaced on a node that does.
  *
  * <p><b>Order.</b> A replica that is no longer wanted drains once a wanted one serves, or another
  * deployment waits for its upstream. A controller that starts may find two of one key, as the owner
@@ -166,6 +168,19 @@ final class UpstreamReconciler {
         own.remove(each.upstream);
         wanted.put(each.upstream, each.successor);
         String reason = "its upstream is reachable from " + Placement.nameOf(each.successor);
+        steps.add(new ReconcileStep.StopStep(each, grace, reason, false));
+      }
+    }
+    boolean batches = made != null && made.settings().find(DeploymentConfig.BATCH) != null;
+    for (ReplicaRecord each : List.copyOf(own.values())) {
+      ReplicaInfo info = each.info;
+      if (each.isServing()
+          && info != null
+          && made != null
+          && info.batches("") != batches
+          && !waits) {
+        own.remove(each.upstream);
+        String reason = "berth.batch was " + (batches ? "added" : "removed");
         steps.add(new ReconcileStep.StopStep(each, grace, reason, false));
       }
     }

@@ -288,11 +288,16 @@ public abstract class JsonWalker {
     shift = parts[part].arrayOffset() - low;
   }
 
-  protected static DialectProblem broken(int index) {
+  /** Returns the expectation of the body, for people. */
+  String expected() {
+    return "one JSON object";
+  }
+
+  protected final DialectProblem broken(int index) {
     return new DialectProblem(
         400,
         "invalid_json",
-        "body: broken JSON at byte " + index + " (expected: one JSON object)",
+        "body: broken JSON at byte " + index + " (expected: " + expected() + ")",
         null);
   }
 }

@@ -16,6 +16,7 @@ import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaHost;
 import dev.berth.view.ReplicaPhase;
 import io.vertx.core.Future;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
@@ -112,6 +113,13 @@ final class LocalReplicaState {
       int maxOngoing,
       int wholeBodyBytes,
       @Nullable String batched) {
+    Map<String, String> metadata = new HashMap<>();
+    if (!upstream.isEmpty()) {
+      metadata.put(ReplicaInfo.UPSTREAM, upstream);
+    }
+    if (batched != null) {
+      metadata.put(ReplicaInfo.BATCHED, batched);
+    }
     return new ReplicaInfo(
         id,
         target.id(),
@@ -123,9 +131,7 @@ final class LocalReplicaState {
         null,
         OptionalInt.empty(),
         null,
-        !upstream.isEmpty()
-            ? Map.of(ReplicaInfo.UPSTREAM, upstream)
-            : batched == null ? Map.of() : Map.of(ReplicaInfo.BATCHED, batched));
+        metadata);
   }
 
   /**

@@ -78,7 +78,7 @@ record ProxyHandlers(
   @Override
   public HandlerFactory of(DeploymentId deployment) {
     RelayEnvironment instance = environment();
-    return replica -> new UpstreamHandler((UpstreamContext) replica, instance);
+    return replica -> UpstreamHandler.of((UpstreamContext) replica, instance);
   }
 
   /** Returns whether this node reaches an upstream, by a probe without a replica. */

@@ -19,10 +19,9 @@ import dev.berth.protocol.BusMessage.ResponseFields;
 import dev.berth.protocol.BusMessage.StreamReset;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.Refusal;
-import dev.berth.protocol.port.EarlyFailure;
-import dev.berth.protocol.port.FieldSink;
 import dev.berth.protocol.port.HeadBytes;
 import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.RelayedRequest;
 import dev.berth.protocol.port.SendResult;
 import dev.berth.protocol.port.UpstreamNotRun;
 import io.vertx.core.Future;
@@ -39,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * #complete}. Over 500 lines, because every exit frees the slot and sends one last message, and the
  * exits must be compared in one place.
  */
-sealed class Invocation extends InvocationContext implements HandledRequest, EarlyFailure, FieldSink
+sealed class Invocation extends InvocationContext implements HandledRequest, RelayedRequest
     permits ExplainedInvocation {
   /** Lowest status that counts neither as a success of the handler nor as its failure. */
   private static final int SERVER_ERROR = 500;

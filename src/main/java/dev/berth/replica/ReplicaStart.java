@@ -185,6 +185,7 @@ final class ReplicaStart {
                         spec.maxOngoing(),
                         replica.meters(),
                         spec.upstream(),
+                        replica.batches != null,
                         replica.gate,
                         handles,
                         seat.loop().ports)),
@@ -291,6 +292,7 @@ final class ReplicaStart {
       int maxOngoingRequests,
       ReplicaMeters meters,
       String upstream,
+      boolean batches,
       UpstreamGate gate,
       HandleCache handles,
       LoopDependencies ports)

@@ -4,7 +4,6 @@ import static java.time.format.DateTimeFormatter.RFC_1123_DATE_TIME;
 
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
 import dev.berth.protocol.port.ModelHeader;
 import java.time.DateTimeException;
 import java.time.Duration;
@@ -13,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -52,10 +52,11 @@ final class RelayHeaders {
    * Returns the headers of the request to the upstream: those of the client that pass, then those
    * of Berth, then those of the operator, which replace others of the same name.
    *
+   * @param requestId value of {@code x-request-id}
    * @param via entry of this instance in {@code via}
    */
   static Headers toUpstream(
-      Request request, RequestContext context, UpstreamSettings settings, String via) {
+      Request request, String requestId, UpstreamSettings settings, String via) {
     Headers from = request.headers();
     Set<String> connection = namesOfConnection(from);
     List<String> pairs = new ArrayList<>(2 * from.size() + 8);
@@ -73,7 +74,7 @@ final class RelayHeaders {
           }
         });
     if (settings.secret().get("x-request-id") == null) {
-      add(pairs, "x-request-id", context.requestId());
+      add(pairs, "x-request-id", requestId);
     }
     add(pairs, "via", via);
     settings.secret().forEach((name, value) -> add(pairs, name, value));
@@ -147,7 +148,7 @@ final class RelayHeaders {
   }
 
   /** Returns the milliseconds of {@code retry-after}; negative when it has none. */
-  static long retryAfterMillis(Headers headers, RequestContext context) {
+  static long retryAfterMillis(Headers headers, Supplier<Instant> now) {
     String value = headers.get("retry-after");
     if (value == null) {
       return -1;
@@ -157,7 +158,7 @@ final class RelayHeaders {
           ? Long.parseLong(value) * 1_000
           : Math.max( // a past date states no time
               -1,
-              Duration.between(context.now(), RFC_1123_DATE_TIME.parse(value, Instant::from))
+              Duration.between(now.get(), RFC_1123_DATE_TIME.parse(value, Instant::from))
                   .toMillis());
     } catch (DateTimeException meaningless) {
       return -1;

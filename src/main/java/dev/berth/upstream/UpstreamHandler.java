@@ -1,12 +1,14 @@
 package dev.berth.upstream;
 
 import dev.berth.api.AsyncHandler;
+import dev.berth.api.ReplicaHandler;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.config.DeploymentConfig;
 import dev.berth.config.builtin.McpOptions;
 import dev.berth.config.keys.Settings;
+import dev.berth.protocol.port.RelayedRequest;
 import dev.berth.protocol.port.UpstreamContext;
 import dev.berth.upstream.client.UpstreamClient;
 import io.vertx.core.Future;
@@ -32,7 +34,13 @@ public final class UpstreamHandler implements AsyncHandler {
   private @Nullable UpstreamSettings settings;
   private @Nullable McpUpstream mcp; // null unless of berth:mcp
 
-  public UpstreamHandler(UpstreamContext replica, RelayEnvironment instance) {
+  /** Returns the handler of a replica. */
+  public static ReplicaHandler of(UpstreamContext replica, RelayEnvironment instance) {
+    UpstreamHandler handler = new UpstreamHandler(replica, instance);
+    return replica.batches() ? new UpstreamBatches(replica, handler) : handler;
+  }
+
+  private UpstreamHandler(UpstreamContext replica, RelayEnvironment instance) {
     this.replica = replica;
     this.instance = instance;
   }
@@ -55,15 +63,18 @@ public final class UpstreamHandler implements AsyncHandler {
     if (RelayHeaders.hasDotSegment(request.path())) {
       return refuse(400, "path: with a dot segment (expected: a normalized path)");
     }
-    UpstreamRelay relay =
-        new UpstreamRelay(
-            context,
-            replica.ports(),
-            Objects.requireNonNull(settings),
-            Objects.requireNonNull(watch),
-            instance);
+    UpstreamRelay relay = newRelay((RelayedRequest) context);
     McpUpstream rules = mcp;
     return rules == null ? relay(request, relay) : rules.handle(request, relay, this);
+  }
+
+  UpstreamRelay newRelay(RelayedRequest of) {
+    return new UpstreamRelay(
+        of,
+        replica.ports(),
+        Objects.requireNonNull(settings),
+        Objects.requireNonNull(watch),
+        instance);
   }
 
   /** Returns whether no connection to the upstream succeeds. */

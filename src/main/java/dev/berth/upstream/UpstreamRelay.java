@@ -3,12 +3,10 @@ package dev.berth.upstream;
 import dev.berth.api.BerthException;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.ResponseWriter;
-import dev.berth.protocol.port.EarlyFailure;
-import dev.berth.protocol.port.FieldSink;
 import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.RelayedRequest;
 import dev.berth.protocol.port.UpstreamNotRun;
 import dev.berth.upstream.client.ExchangeListener;
 import dev.berth.upstream.client.UpstreamClient;
@@ -52,7 +50,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     CANCELLED
   }
 
-  private final RequestContext context;
+  private final RelayedRequest context;
   private final LoopDependencies ports;
   private final UpstreamSettings settings;
   private final UpstreamWatch watch;
@@ -83,7 +81,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private Runnable stopTimer = () -> {};
 
   UpstreamRelay(
-      RequestContext context,
+      RelayedRequest context,
       LoopDependencies ports,
       UpstreamSettings settings,
       UpstreamWatch watch,
@@ -152,7 +150,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
             new UpstreamRequest(
                 request.method(),
                 RelayHeaders.target(request, settings, instance.rootPath()),
-                RelayHeaders.toUpstream(request, context, settings, instance.via()),
+                RelayHeaders.toUpstream(request, context.requestId(), settings, instance.via()),
                 length),
             inParts == null ? whole : null,
             this);
@@ -200,7 +198,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
       received.add(piece);
     } else if (rewrite != null && !rewrite.fits(piece)) {
       String reason = "request: no model at its place"; // cancels
-      ((EarlyFailure) context).breakOff(BerthException.Kind.OUTCOME_UNKNOWN, reason);
+      context.breakOff(BerthException.Kind.OUTCOME_UNKNOWN, reason);
     } else {
       body.pause();
       Buffer next = rewrite == null ? piece : rewrite.pass(piece);
@@ -228,7 +226,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
 
   @Override
   public void onHead(int status, Headers headers) {
-    long retryAfter = RelayHeaders.retryAfterMillis(headers, context);
+    long retryAfter = RelayHeaders.retryAfterMillis(headers, context::now);
     watch.onResponse(status, retryAfter, context);
     if (state != RelayState.WAITING) {
       return;
@@ -253,10 +251,9 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
     boolean hints = status == EARLY_HINTS && state == RelayState.WAITING;
     if (status == 0 || (hints && informed++ < MAX_INFORMATIONAL)) {
       trailing |= status == 0;
-      ((FieldSink) context)
-          .passFields(
-              status,
-              status == 0 ? RelayHeaders.trailersToClient(fields) : RelayHeaders.toClient(fields));
+      context.passFields(
+          status,
+          status == 0 ? RelayHeaders.trailersToClient(fields) : RelayHeaders.toClient(fields));
     }
   }
 
@@ -310,7 +307,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   /** Returns the head of a response whose end has not arrived with it. */
   private void onTurnEnd() {
     if (state == RelayState.REFUSED && !responseEnded) {
-      ((EarlyFailure) context).refuse((UpstreamNotRun) Objects.requireNonNull(failure));
+      context.refuse((UpstreamNotRun) Objects.requireNonNull(failure));
       exchange().cancel(settings.graceNanos()); // the rest is not needed
     } else if (state == RelayState.WAITING && !context.cancelled()) {
       answerProduced();
@@ -387,8 +384,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
       unusable = true;
       watch.onFailed(new UpstreamFailure(UpstreamFailure.FailureEffect.UNKNOWN, reason));
       if (state == RelayState.WAITING || state == RelayState.RELAYING) {
-        ((EarlyFailure) context)
-            .breakOff(BerthException.Kind.OUTCOME_UNKNOWN, "upstream: " + reason); // cancels
+        context.breakOff(BerthException.Kind.OUTCOME_UNKNOWN, "upstream: " + reason); // cancels
       } else {
         exchange().cancel(settings.graceNanos());
       }
@@ -425,7 +421,7 @@ final class UpstreamRelay implements ExchangeListener, Response.Producer {
   private void onOrphaned(String reason) {
     if (state != RelayState.CANCELLED) {
       state = RelayState.CANCELLED;
-      ((EarlyFailure) context).breakOff(BerthException.Kind.OUTCOME_UNKNOWN, "upstream: " + reason);
+      context.breakOff(BerthException.Kind.OUTCOME_UNKNOWN, "upstream: " + reason);
     }
     ports.timer().start(settings.orphanNanos(), this::settle);
   }

@@ -1,7 +1,7 @@
 package dev.berth.upstream;
 
-import dev.berth.api.RequestContext;
 import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.RelayedRequest;
 import dev.berth.protocol.port.UpstreamGate;
 import dev.berth.upstream.client.UpstreamClient;
 import dev.berth.upstream.client.UpstreamFailure;
@@ -73,13 +73,13 @@ final class UpstreamWatch {
    * Handles the head of a response.
    *
    * @param retryAfterMillis time for which the upstream refuses requests; negative for none
-   * @param context of the request, for the wall clock
+   * @param request the request, for the wall clock
    */
-  void onResponse(int status, long retryAfterMillis, RequestContext context) {
+  void onResponse(int status, long retryAfterMillis, RelayedRequest request) {
     failures = 0;
     if ((status == 429 || status == 503) && retryAfterMillis > 0) {
       long millis = Math.min(retryAfterMillis, MAX_RETRY_AFTER_MS);
-      Instant end = context.now().plusMillis(millis).truncatedTo(ChronoUnit.SECONDS);
+      Instant end = request.now().plusMillis(millis).truncatedTo(ChronoUnit.SECONDS);
       String reason = "status " + status + " with Retry-After, until " + end;
       close(reason, TimeUnit.MILLISECONDS.toNanos(millis), false);
       pauseAt = probeAt;

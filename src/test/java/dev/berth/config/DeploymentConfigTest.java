@@ -37,8 +37,8 @@ class DeploymentConfigTest {
          graceful_shutdown_timeout_s: 6, health_check_period_s: 1, health_check_timeout_s: 0.5,
          logging_config: {encoding: TEXT, log_level: ERROR, enable_access_log: false},
          rolling_update_percentage: 0.25, max_surge_percent: 50,
-         berth: {spread: event_loops, threads: virtual, queue_timeout_s: 7, request_timeout_s: 20,
-           reservation_ttl_s: 8, cancel_grace_s: 9, max_zombie_requests: 2,
+         berth: {spread: event_loops, threads: virtual, queue_timeout_s: 7, max_overtake_ms: 500,
+           request_timeout_s: 20, reservation_ttl_s: 8, cancel_grace_s: 9, max_zombie_requests: 2,
            max_buffered_body_bytes: 11,
            autoscaling: {count_reserved: false, count_starting: false, stabilization_window_s: 1,
              panic_window_s: 6, panic_threshold: 3},
@@ -87,8 +87,8 @@ class DeploymentConfigTest {
                 + " graceful_shutdown_timeout_s=20, health_check_period_s=10,"
                 + " health_check_timeout_s=30, logging_config={encoding=TEXT, log_level=INFO,"
                 + " enable_access_log=false}, rolling_update_percentage=0.2, max_surge_percent=20,"
-                + " berth={spread=single, threads=platform, queue_timeout_s=60, reservation_ttl_s=10,"
-                + " cancel_grace_s=10, max_zombie_requests=5, max_buffered_body_bytes=4194304,"
+                + " berth={spread=single, threads=platform, queue_timeout_s=60,"
+                + " max_overtake_ms=1000, reservation_ttl_s=10, cancel_grace_s=10, max_zombie_requests=5, max_buffered_body_bytes=4194304,"
                 + " autoscaling={count_reserved=true, count_starting=true,"
                 + " stabilization_window_s=0, panic_threshold=2},"
                 + " max_constructor_retry_count=20, upstreams=[], fallback=[],"

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * <ul>
  *   <li>{@code wait=MS} before the head; {@code never} sends no response
  *   <li>{@code size=N} bytes of body, {@code drip=MS} between its single bytes; {@code echo}
- *       returns the request's body
+ *       returns the request's body, {@code say=TEXT} this text
  *   <li>{@code events=N}, {@code every=MS}: a chunked stream of server-sent events
  *   <li>{@code llm}: the {@link ModelAnswer} to the request, {@code tokens=N} words long, with
  *       {@code every=MS} between the events of a stream and {@code split=N} bytes in a chunk;
@@ -424,7 +424,9 @@ public final class CountingUpstream implements AutoCloseable {
         byte[] body =
             commands.containsKey("echo")
                 ? received
-                : "x".repeat(number(commands, "size", 2)).getBytes(StandardCharsets.UTF_8);
+                : commands
+                    .getOrDefault("say", "x".repeat(number(commands, "size", 2)))
+                    .getBytes(StandardCharsets.UTF_8);
         whole(
             in, commands, head, request.method().equals("HEAD") ? new byte[0] : body, body.length);
       }

@@ -53,7 +53,8 @@ class RelayHeadersTest {
     FakeParent parent = new FakeParent();
     parent.requestId = "id-1";
     return lines(
-        RelayHeaders.toUpstream(request, parent, settings("", "", pass, secret), "1.1 berth-1"));
+        RelayHeaders.toUpstream(
+            request, parent.requestId(), settings("", "", pass, secret), "1.1 berth-1"));
   }
 
   private static List<String> lines(Headers headers) {
@@ -132,11 +133,13 @@ class RelayHeadersTest {
     Request request = Request.of("GET", "/", null, Headers.of(name, "v"), Buffer.buffer());
     UpstreamSettings openAi =
         settings("", "", true, null, Set.of("x-berth-model"), Headers.empty());
-    assertThat(RelayHeaders.toUpstream(request, new FakeParent(), openAi, "via").get(name))
+    assertThat(
+            RelayHeaders.toUpstream(request, new FakeParent().requestId(), openAi, "via").get(name))
         .isNull();
     UpstreamSettings proxy =
         settings("", "", false, null, Set.of("x-berth-model"), Headers.empty());
-    assertThat(RelayHeaders.toUpstream(request, new FakeParent(), proxy, "via").get(name))
+    assertThat(
+            RelayHeaders.toUpstream(request, new FakeParent().requestId(), proxy, "via").get(name))
         .isEqualTo("v");
   }
 
@@ -217,7 +220,8 @@ class RelayHeadersTest {
     "99999999999, -1",
   })
   void retryAfterIsSecondsOrDate(String value, long millis) {
-    assertThat(RelayHeaders.retryAfterMillis(Headers.of("Retry-After", value), new FakeParent()))
+    assertThat(
+            RelayHeaders.retryAfterMillis(Headers.of("Retry-After", value), new FakeParent()::now))
         .isEqualTo(millis);
   }
 }

@@ -7,6 +7,9 @@ public interface UpstreamContext extends ReplicaContext {
   /** Returns the key of the upstream that the replica represents. */
   String upstream();
 
+  /** Returns whether the replica runs its requests in batches. */
+  boolean batches();
+
   /** Returns the gate of the replica's slots. */
   UpstreamGate gate();
 

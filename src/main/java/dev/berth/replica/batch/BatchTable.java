@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * that a changed {@code max_batch_size} leaves waiting requests to the old one.
  */
 public final class BatchTable implements BatchSeats {
-  /** Maximum wait of a sealed batch for the requests of its seats. */
-  static final long ARRIVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+  /** Maximum wait of a sealed batch for the requests of its seats, which a busy loop may delay. */
+  static final long ARRIVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private static final long NEVER = Long.MAX_VALUE;
 
@@ -57,6 +57,7 @@ public final class BatchTable implements BatchSeats {
   private static final class BatchLine {
     final List<BatchEntry> entries = new ArrayList<>();
     BatchSettings rules;
+    boolean isLate; // the batch of a request began without it
 
     BatchLine(BatchSettings rules) {
       this.rules = rules;
@@ -84,7 +85,7 @@ public final class BatchTable implements BatchSeats {
 
     /** Returns the time left in its window; 0 or less when it has closed. */
     long leftNanos(long now, long learntNanos) {
-      long left = head().sinceNanos + rules.waitNanos() - now;
+      long left = isLate ? 0 : head().sinceNanos + rules.waitNanos() - now;
       long deadline = head().deadlineNanos;
       return deadline == NEVER ? left : Math.min(left, deadline - learntNanos - now);
     }
@@ -124,7 +125,9 @@ public final class BatchTable implements BatchSeats {
         enter(entry, batch);
         closeIfComplete(batch);
       } else {
-        lines.computeIfAbsent(entry.key, key -> new BatchLine(settings.get())).add(entry);
+        BatchLine line = lines.computeIfAbsent(entry.key, key -> new BatchLine(settings.get()));
+        line.add(entry);
+        line.isLate |= seat != null;
       }
     }
     look();
@@ -337,6 +340,7 @@ public final class BatchTable implements BatchSeats {
       first.forEach(each -> enter(each, batch));
       first.clear();
       line.rules = settings.get(); // of the next window
+      line.isLate = false;
       forgetIfEmpty(line, key);
     }
     return batch;
