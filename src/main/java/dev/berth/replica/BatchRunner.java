@@ -17,6 +17,7 @@ import dev.berth.replica.batch.BatchEntry;
 import dev.berth.replica.batch.BatchPorts;
 import dev.berth.replica.batch.BatchTable;
 import io.vertx.core.Future;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
@@ -140,26 +141,35 @@ final class BatchRunner implements BatchPorts {
 
   @Override
   public void run(Batch batch) {
-    List<BatchedRequest> requests =
-        batch.entries().stream().map(entry -> (BatchedRequest) entry).toList();
-    BatchRun run = new BatchRun(requests);
-    requests.forEach(each -> each.run = run);
+    BatchRun run = new BatchRun(batch.entries());
+    for (int i = 0; i < run.requests.size(); i++) {
+      run.requests.get(i).run = run;
+    }
     run.ports.loop().run(run::call);
   }
 
   /** Call of a handler with one batch. */
   final class BatchRun {
     private final List<BatchedRequest> requests;
+    private final List<BatchItem> items;
     private final HandledRequest first;
     private final LoopDependencies ports; // of the loop of the first request
     private final AtomicInteger wanted;
     private volatile @Nullable BlockingCall call;
 
-    BatchRun(List<BatchedRequest> requests) {
-      this.requests = requests;
-      this.first = requests.get(0).invocation;
-      this.ports = first.ports();
-      this.wanted = new AtomicInteger(requests.size());
+    BatchRun(List<BatchEntry> entries) { // without streams: each request pays for this
+      int size = entries.size();
+      requests = new ArrayList<>(size);
+      BatchItem[] all = new BatchItem[size];
+      for (int i = 0; i < size; i++) {
+        BatchedRequest each = (BatchedRequest) entries.get(i);
+        requests.add(each);
+        all[i] = each.item;
+      }
+      items = List.of(all);
+      first = requests.get(0).invocation;
+      ports = first.ports();
+      wanted = new AtomicInteger(size);
     }
 
     /** Calls the handler. Confined to the loop of the first request. */
@@ -173,12 +183,11 @@ final class BatchRunner implements BatchPorts {
       }
       ports.loop().worksFor(first);
       HandlerInvoker invoker = requests.get(0).invoker;
-      List<BatchItem> items = requests.stream().map(each -> each.item).toList();
       if (invoker.handler() instanceof AsyncBatchHandler async) {
-        callHere(async, items);
+        callHere(async);
         return;
       }
-      BatchCall blocking = new BatchCall((BatchHandler) invoker.handler(), items);
+      BatchCall blocking = new BatchCall((BatchHandler) invoker.handler());
       call = blocking;
       try {
         invoker.threads().execute(blocking);
@@ -194,7 +203,7 @@ final class BatchRunner implements BatchPorts {
       return new UpstreamNotRun("replica " + replica.replicaId() + ": " + why, -1);
     }
 
-    private void callHere(AsyncBatchHandler handler, List<BatchItem> items) {
+    private void callHere(AsyncBatchHandler handler) {
       Future<List<BatchResult>> future;
       try {
         future =
@@ -219,11 +228,20 @@ final class BatchRunner implements BatchPorts {
         }
       }
       Throwable all = failure;
-      if (requests.stream().allMatch(each -> each.invocation.ports() == ports)) {
+      if (isOnOneLoop()) {
         ports.loop().run(() -> settleHere(results, all));
       } else {
         settleEach(results, all);
       }
+    }
+
+    private boolean isOnOneLoop() {
+      for (int i = 1; i < requests.size(); i++) {
+        if (requests.get(i).invocation.ports() != ports) {
+          return false;
+        }
+      }
+      return true;
     }
 
     /**
@@ -276,13 +294,11 @@ final class BatchRunner implements BatchPorts {
 
     private final class BatchCall extends BlockingCall {
       private final BatchHandler handler;
-      private final List<BatchItem> items;
       private @Nullable List<BatchResult> results;
 
-      BatchCall(BatchHandler handler, List<BatchItem> items) {
+      BatchCall(BatchHandler handler) {
         super(handler, first);
         this.handler = handler;
-        this.items = items;
       }
 
       @Override
