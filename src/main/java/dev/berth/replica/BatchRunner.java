@@ -252,15 +252,22 @@ final class BatchRunner implements BatchPorts {
         settleEach(results, failure);
         return;
       }
+      int freed = 0;
+      List<BatchedRequest> ended = new ArrayList<>(requests.size());
       for (int i = 0; i < requests.size(); i++) {
         BatchResult result = failure != null || results == null ? null : results.get(i);
         Response response = result == null ? null : result.response();
         if (response == null || response.body() instanceof Response.Body.Whole) {
-          requests.get(i).invocation.settleSlot();
-          requests.get(i).onEnded();
+          freed += requests.get(i).invocation.takeSlots();
+          ended.add(requests.get(i));
         }
       }
-      ports.loop().execute(() -> settleEach(results, failure));
+      if (freed > 0) {
+        replica.settleSlots(freed); // at once, so that the queue looks once
+      }
+      ended.forEach(BatchedRequest::onEnded);
+      // The grants are posted by now, and the second task is behind the requests that they send.
+      ports.loop().execute(() -> ports.loop().execute(() -> settleEach(results, failure)));
     }
 
     private void settleEach(@Nullable List<BatchResult> results, @Nullable Throwable failure) {
