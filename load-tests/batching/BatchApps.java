@@ -8,13 +8,14 @@ import dev.berth.api.Response;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import java.util.Collections;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /** Applications with batches; the configuration sets their sizes. */
 public final class BatchApps {
   private static final Response RESPONSE =
       Response.of(200, "text/plain", Buffer.buffer("0123456789abcdef0123456789abcdef"));
-  private static final long WORK_MILLIS = 10;
+  private static final long WORK_NANOS = 10_000_000;
+  private static final long SLEEP_NANOS = 9_700_000; // a sleep ends late by about 0.1 ms
 
   private BatchApps() {}
 
@@ -28,11 +29,15 @@ public final class BatchApps {
         Deployment.of("no-op", replica -> handler).withBatching(BatchRules.DEFAULTS));
   }
 
-  /** Sleeps for 10 ms for each batch of any size. */
+  /** Takes 10 ms by the clock for each batch of any size. */
   public static Application work() {
     BatchHandler handler =
         items -> {
-          TimeUnit.MILLISECONDS.sleep(WORK_MILLIS);
+          long end = System.nanoTime() + WORK_NANOS;
+          LockSupport.parkNanos(SLEEP_NANOS);
+          while (System.nanoTime() - end < 0) {
+            Thread.onSpinWait();
+          }
           return Collections.nCopies(items.size(), BatchResult.of(RESPONSE));
         };
     return Application.of(Deployment.batch("work", handler));

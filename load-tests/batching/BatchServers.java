@@ -12,6 +12,8 @@ import java.util.concurrent.TimeUnit;
 final class BatchServers {
   private static final Duration START_TIMEOUT = Duration.ofSeconds(120);
 
+  private static final String ONE_LOOP = "  event_loops: 1\n";
+
   private final Path jar;
   private final Path own; // folder of handlers.jar and of what is written
   private final String programs;
@@ -25,7 +27,7 @@ final class BatchServers {
     this.programs = programs;
   }
 
-  /** Berth with the work of 10 ms at {@code /}; event loops by default. */
+  /** Berth with the work of 10 ms at {@code /}; one event loop. */
   Server work(Servers servers, String name) throws IOException, InterruptedException {
     return berth(
         servers,
@@ -38,7 +40,7 @@ final class BatchServers {
             deployments:
               - {name: work, berth: {batching: {max_batch_size: 16, batch_wait_timeout_s: 0.005}}}
         """,
-        "");
+        ONE_LOOP);
   }
 
   /** Berth with no-ops alone, in eager batches, and in full batches; one event loop. */
@@ -62,7 +64,7 @@ final class BatchServers {
             deployments:
               - {name: no-op, berth: {batching: {max_batch_size: 16}}}
         """,
-        "  event_loops: 1\n");
+        ONE_LOOP);
   }
 
   private Server berth(Servers servers, String name, String applications, String lines)

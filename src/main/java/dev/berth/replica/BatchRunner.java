@@ -140,34 +140,42 @@ final class BatchRunner implements BatchPorts {
 
   @Override
   public void run(Batch batch) {
-    List<BatchedRequest> requests =
-        batch.entries().stream().map(entry -> (BatchedRequest) entry).toList();
-    BatchRun run = new BatchRun(requests);
-    requests.forEach(each -> each.run = run);
+    BatchRun run = new BatchRun(batch.entries());
+    for (int i = 0; i < run.requests.size(); i++) {
+      run.requests.get(i).run = run;
+    }
     run.ports.loop().run(run::call);
   }
 
   /** Call of a handler with one batch. */
   final class BatchRun {
     private final List<BatchedRequest> requests;
+    private final List<BatchItem> items;
     private final HandledRequest first;
     private final LoopDependencies ports; // of the loop of the first request
     private final AtomicInteger wanted;
     private volatile @Nullable BlockingCall call;
 
-    BatchRun(List<BatchedRequest> requests) {
-      this.requests = requests;
-      this.first = requests.get(0).invocation;
-      this.ports = first.ports();
-      this.wanted = new AtomicInteger(requests.size());
+    BatchRun(List<BatchEntry> entries) { // without streams: each request pays for this
+      int size = entries.size();
+      requests = new ArrayList<>(size);
+      BatchItem[] all = new BatchItem[size];
+      for (int i = 0; i < size; i++) {
+        BatchedRequest each = (BatchedRequest) entries.get(i);
+        requests.add(each);
+        all[i] = each.item;
+      }
+      items = List.of(all);
+      first = requests.get(0).invocation;
+      ports = first.ports();
+      wanted = new AtomicInteger(size);
     }
 
     /** Calls the handler. Confined to the loop of the first request. */
     private void call() {
       HandlerInvoker invoker = requests.get(0).invoker;
-      List<BatchItem> items = requests.stream().map(each -> each.item).toList();
       BatchCall blocking = // set before the check: the last cancel withdraws it otherwise
-          invoker.handler() instanceof BatchHandler handler ? new BatchCall(handler, items) : null;
+          invoker.handler() instanceof BatchHandler handler ? new BatchCall(handler) : null;
       call = blocking;
       if (wanted.get() == 0 && (blocking == null || blocking.withdraw())) {
         settle(null, notRun("cancelled before its batch"));
@@ -178,7 +186,7 @@ final class BatchRunner implements BatchPorts {
       }
       ports.loop().worksFor(first);
       if (blocking == null) {
-        callHere((AsyncBatchHandler) invoker.handler(), items);
+        callHere((AsyncBatchHandler) invoker.handler());
         return;
       }
       try {
@@ -195,7 +203,7 @@ final class BatchRunner implements BatchPorts {
       return new UpstreamNotRun("replica " + replica.replicaId() + ": " + why, -1);
     }
 
-    private void callHere(AsyncBatchHandler handler, List<BatchItem> items) {
+    private void callHere(AsyncBatchHandler handler) {
       Future<List<BatchResult>> future;
       try {
         future =
@@ -224,11 +232,20 @@ final class BatchRunner implements BatchPorts {
       }
       List<@Nullable BatchResult> each = own;
       Throwable all = failure;
-      if (requests.stream().allMatch(one -> one.invocation.ports() == ports)) {
+      if (isOnOneLoop()) {
         ports.loop().run(() -> settleHere(each, all));
       } else {
         settleEach(each, all);
       }
+    }
+
+    private boolean isOnOneLoop() {
+      for (int i = 1; i < requests.size(); i++) {
+        if (requests.get(i).invocation.ports() != ports) {
+          return false;
+        }
+      }
+      return true;
     }
 
     /**
@@ -240,15 +257,22 @@ final class BatchRunner implements BatchPorts {
         settleEach(results, failure);
         return;
       }
+      int freed = 0;
+      List<BatchedRequest> ended = new ArrayList<>(requests.size());
       for (int i = 0; i < requests.size(); i++) {
         BatchResult result = results.get(i);
         Response response = result == null ? null : result.response();
         if (response == null || response.body() instanceof Response.Body.Whole) {
-          requests.get(i).invocation.settleSlot();
-          requests.get(i).onEnded();
+          freed += requests.get(i).invocation.takeSlots();
+          ended.add(requests.get(i));
         }
       }
-      ports.loop().execute(() -> settleEach(results, failure));
+      if (freed > 0) {
+        replica.settleSlots(freed); // at once, so that the queue looks once
+      }
+      ended.forEach(BatchedRequest::onEnded);
+      // The grants are posted by now, and the second task is behind the requests that they send.
+      ports.loop().execute(() -> ports.loop().execute(() -> settleEach(results, failure)));
     }
 
     private void settleEach(List<@Nullable BatchResult> results, @Nullable Throwable failure) {
@@ -287,13 +311,11 @@ final class BatchRunner implements BatchPorts {
 
     private final class BatchCall extends BlockingCall {
       private final BatchHandler handler;
-      private final List<BatchItem> items;
       private @Nullable List<BatchResult> results;
 
-      BatchCall(BatchHandler handler, List<BatchItem> items) {
+      BatchCall(BatchHandler handler) {
         super(handler, first);
         this.handler = handler;
-        this.items = items;
       }
 
       @Override

@@ -22,8 +22,8 @@ interface HandledRequest extends RequestContext, Completable<Response> {
   /** Sets the call that runs a blocking handler, or the place in a batch. */
   void calledBy(HandlerCall call);
 
-  /** Frees its slots, once, while the response is still to be sent. */
-  void settleSlot();
+  /** Returns the number of its slots, once; the caller frees them before the response is sent. */
+  int takeSlots();
 
   /** Handles the start of the batch that the request joined. */
   void onBatchStart();

@@ -437,13 +437,23 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Rel
   }
 
   /** Frees the slots, once, before the message that reports them as free. */
-  @Override
-  public void settleSlot() {
+  void settleSlot() {
     int held = slots;
     if (held > 0) {
       slots = 0;
       host.replica.settle(slotless, held);
     }
+  }
+
+  @Override
+  public int takeSlots() {
+    if (slotless) {
+      settleSlot();
+      return 0;
+    }
+    int held = slots;
+    slots = 0;
+    return held;
   }
 
   void credit(long limit) {

@@ -268,7 +268,7 @@ public final class BatchTable implements BatchSeats {
     boolean freed;
     long wake;
     synchronized (this) {
-      long now = nanoClock.getAsLong();
+      long now = lines.isEmpty() && gathering.isEmpty() ? 0 : nanoClock.getAsLong();
       for (int i = gathering.size() - 1; i >= 0; i--) {
         if (gathering.get(i).closesAt - now <= 0) {
           close(gathering.get(i)); // missing requests become loose
@@ -287,13 +287,15 @@ public final class BatchTable implements BatchSeats {
       placeFreed = false;
       wake = nextLook(now);
     }
-    for (Batch each : fills) {
-      if (each.room() > 0) {
-        ports.fill(each);
+    for (int i = 0; i < fills.size(); i++) { // without an iterator: each request looks often
+      if (fills.get(i).room() > 0) {
+        ports.fill(fills.get(i));
       }
-      seal(each);
+      seal(fills.get(i));
     }
-    starts.forEach(ports::run);
+    for (int i = 0; i < starts.size(); i++) {
+      ports.run(starts.get(i));
+    }
     if (freed) {
       ports.onPlaceFreed();
     }
@@ -304,6 +306,9 @@ public final class BatchTable implements BatchSeats {
 
   /** Returns the line of the oldest request that a batch can start with now; null for none. */
   private @Nullable BatchLine dueLine(long now) {
+    if (lines.isEmpty()) { // as often as not; saves an iterator
+      return null;
+    }
     BatchLine oldest = null;
     for (BatchLine line : lines.values()) {
       boolean isDue =
@@ -319,10 +324,11 @@ public final class BatchTable implements BatchSeats {
 
   private long nextLook(long now) {
     long next = NEVER;
-    for (Batch batch : gathering) {
-      next = Math.min(next, batch.closesAt - now);
+    for (int i = 0; i < gathering.size(); i++) {
+      next = Math.min(next, gathering.get(i).closesAt - now);
     }
-    if (places < settings.get().maxConcurrent()) { // else the end of a batch looks
+    // while all places are taken, the end of a batch looks
+    if (!lines.isEmpty() && places < settings.get().maxConcurrent()) {
       for (BatchLine line : lines.values()) {
         next = Math.min(next, line.leftNanos(now, learntNanos));
       }

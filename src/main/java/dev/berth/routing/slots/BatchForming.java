@@ -215,6 +215,9 @@ public final class BatchForming {
 
   /** Returns the eligible replicas in the ranker's order, each once. */
   private List<RoutedReplica> order(ReplicaSet set, WaiterOwner who) {
+    if (set.eligible.length == 1) {
+      return new ArrayList<>(List.of(set.eligible[0]));
+    }
     Pick.rank(set, who, source.ranking(), source.random());
     List<RoutedReplica> order = new ArrayList<>(set.eligible.length);
     int size = set.eligible.length;
