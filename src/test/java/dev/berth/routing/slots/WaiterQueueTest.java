@@ -17,7 +17,7 @@ class WaiterQueueTest {
 
   private final WaiterQueue queue =
       new WaiterQueue(
-          waiter -> {
+          (waiter, kept) -> {
             if (broken != null) {
               throw broken;
             }
@@ -62,9 +62,9 @@ class WaiterQueueTest {
     Set<String> known = new HashSet<>(Set.of("full"));
     WaiterQueue limits =
         new WaiterQueue(
-            new WaiterQueue.GrantSource() {
+            new GrantSource() {
               @Override
-              public @Nullable Grant grantFor(WaiterOwner owner) {
+              public @Nullable Grant grantFor(WaiterOwner owner, @Nullable RoutedReplica kept) {
                 searches.add(owner.limit());
                 return owner.limit().isEmpty() ? Grant.UNAVAILABLE : null;
               }
