@@ -292,8 +292,7 @@ public final class BatchForming {
     return order;
   }
 
-  private boolean grantAt(
-      WaiterQueue queue, RoutedReplica to, Waiter head, String key, int size) {
+  private boolean grantAt(WaiterQueue queue, RoutedReplica to, Waiter head, String key, int size) {
     BatchSeats seats = seatsOf(to, key);
     if (seats == null) { // remote, or its method runs alone
       return grantEach(queue, to, null, size);

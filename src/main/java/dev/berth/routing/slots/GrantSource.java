@@ -31,9 +31,11 @@ public interface GrantSource {
     return 0;
   }
 
-  /** Returns the free slots of the replica with most of them, beside offered ones. */
+  /**
+   * Returns the free slots of the replica with most of them, beside offered ones; at most 65 535.
+   */
   default int mostFree() {
-    return Integer.MAX_VALUE;
+    return 65_535;
   }
 
   /**

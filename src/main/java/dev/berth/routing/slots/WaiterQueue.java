@@ -274,9 +274,7 @@ public final class WaiterQueue {
     news = false;
     forming.begin();
     Waiter waiter = ends.after;
-    while (waiter != ends
-        && !forming.isSettled()
-        && (!exhausted || offered)) {
+    while (waiter != ends && !forming.isSettled() && (!exhausted || offered)) {
       Waiter ahead = waiter.before; // stays, whichever waiters behind it leave
       if (!waiter.waiting()) {
         unlink(waiter);
