@@ -148,7 +148,7 @@ final class Invariants implements Executions.Listener {
             && incarnation.seat.instance == instance
             && !slots.draining()
             && slots.maxOngoing() - slots.ongoing() >= op.cost
-            && !Ledgers.isKeptForRemote(slots)
+            && !Ledgers.isSetAsideForRemote(slots)
             && tried(instance, incarnation.replica.replicaId()) == 0
             && !instance.avoids(Replicas.info(incarnation.replica))
             && on.controller.isRoutableAt(instance, incarnation)) {

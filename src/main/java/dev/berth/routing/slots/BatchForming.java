@@ -197,7 +197,7 @@ public final class BatchForming {
   private void gather(WaiterQueue queue, Waiter head, KeyLine line, int max) {
     members.clear();
     int left = line.size; // none is behind the last one
-    for (Waiter each = head; !queue.isEnds(each) && left > 0; each = each.after) {
+    for (Waiter each = head; each != queue.ends && left > 0; each = each.after) {
       if (each.line == line) {
         left--;
         if (each.waiting() && !each.owner.paused() && each.cost < line.unfit) {
@@ -344,7 +344,7 @@ public final class BatchForming {
   void fill(WaiterQueue queue, RoutedReplica replica, BatchGroup group) {
     KeyLine line = lines.get(group.key());
     if (line != null) {
-      gather(queue, queue.afterEnds(), line, group.room());
+      gather(queue, queue.ends.after, line, group.room());
       grantEach(queue, replica, group, group.room());
     }
   }

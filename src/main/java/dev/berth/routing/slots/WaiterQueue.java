@@ -61,7 +61,7 @@ public final class WaiterQueue {
   private final LongAdder handOffs = new LongAdder();
 
   // Fields that only the runner uses.
-  private final Waiter ends = Waiter.ends(); // before the head and after the tail
+  final Waiter ends = Waiter.ends(); // before the head and after the tail
   private final Set<String> full = new HashSet<>(); // limits without room in this round
   private int unfit = NONE; // no replica has as many free slots; valid unless unseen is set
   private boolean news; // a waiter arrived that needs fewer
@@ -350,15 +350,6 @@ public final class WaiterQueue {
         && source.now() - large.overtakenNanos >= source.maxOvertakeNanos();
   }
 
-  /** Returns the first waiter or the sentinel, which has no owner. */
-  Waiter afterEnds() {
-    return ends.after;
-  }
-
-  boolean isEnds(Waiter waiter) {
-    return waiter == ends;
-  }
-
   boolean isKept(RoutedReplica replica) {
     return replica == kept;
   }
@@ -449,7 +440,7 @@ public final class WaiterQueue {
   private boolean handOffToOldest(RoutedReplica replica, int done) {
     absorb();
     Waiter waiter = forming.isAlone() ? ends : ends.after;
-    while (waiter != ends && !takes(waiter, replica)) {
+    while (waiter != ends && !waiter.takesSlotsOf(replica)) {
       waiter = waiter.after;
     }
     Grant grant = waiter == ends ? null : Pick.passOn(replica, done, waiter.owner);
@@ -463,14 +454,6 @@ public final class WaiterQueue {
     unlink(waiter);
     hand(waiter, grant);
     return true;
-  }
-
-  private static boolean takes(Waiter waiter, RoutedReplica replica) {
-    return waiter.waiting()
-        && waiter.batchKey == null
-        && !waiter.owner.paused()
-        && waiter.owner.accepts(replica)
-        && replica.limits.hasRoom(waiter.owner.limit());
   }
 
   /** Unlinks departed waiters, and links arrived ones in order. */
@@ -488,7 +471,8 @@ public final class WaiterQueue {
           forming.forgetStuck();
         }
         news |= waiter.cost < unfit;
-        link(waiter);
+        waiter.linkInOrder(ends);
+        forming.onLinked(waiter);
       }
     }
   }
@@ -500,18 +484,5 @@ public final class WaiterQueue {
       waiter = waiter.after;
     }
     return waiter;
-  }
-
-  /**
-   * Links a waiter at the place of its sequence. This is nearly always the tail; a request that
-   * waits again goes to its old place.
-   */
-  private void link(Waiter waiter) {
-    Waiter ahead = ends.before;
-    while (ahead != ends && ahead.sequence > waiter.sequence) {
-      ahead = ahead.before;
-    }
-    waiter.link(ahead);
-    forming.onLinked(waiter);
   }
 }
