@@ -8,6 +8,7 @@ import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.view.LedgerView;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -147,7 +148,7 @@ final class Invariants implements Executions.Listener {
             && incarnation.seat.instance == instance
             && !slots.draining()
             && slots.maxOngoing() - slots.ongoing() >= op.cost
-            && !Ledgers.isKeptForRemote(slots)
+            && !Ledgers.isSetAsideForRemote(slots)
             && tried(instance, incarnation.replica.replicaId()) == 0
             && !instance.avoids(Replicas.info(incarnation.replica))
             && on.controller.isRoutableAt(instance, incarnation)) {
@@ -189,24 +190,28 @@ final class Invariants implements Executions.Listener {
 
   /**
    * The first larger request starts within its bound: once it has been overtaken for long, no
-   * younger one gets slots of the only replica that can hold it.
+   * younger one gets slots of the only replica that can hold it. A replica that refused to run it
+   * is none of these, since no request goes to such a replica again.
    */
   private void checkOvertaking(SimulatedInstance instance, Runnable granted, ReplicaInfo replica) {
     long place = RoutingProbe.place(granted);
-    Op large = null;
-    for (Op op : waitingAt(instance)) {
-      if (request(op) != granted && op.cost > 1 && (large == null || place(op) < place(large))) {
-        large = op;
+    for (Op large :
+        waitingAt(instance).stream().sorted(Comparator.comparingLong(Invariants::place)).toList()) {
+      if (place(large) > place || request(large) == granted) {
+        return;
       }
-    }
-    if (large == null || place(large) > place) {
-      return;
-    }
-    int cost = large.cost;
-    List<String> fitting = RoutingProbe.holding(instance.router, cost); // as it is reported
-    if (overdue(large) && fitting.equals(List.of(replica.replicaId()))) {
-      throw on.world.fail(
-          "%s of cost %d was overtaken for too long at %s".formatted(large, cost, fitting));
+      List<String> fitting =
+          RoutingProbe.holding(instance.router, large.cost).stream() // as it is reported
+              .filter(each -> !on.executions.notRunAt(large.requestId, each)) // else it waits
+              .toList();
+      if (large.cost > 1 && overdue(large) && !fitting.isEmpty()) {
+        on.world.failIf(
+            fitting.equals(List.of(replica.replicaId())),
+            () ->
+                "%s of cost %d was overtaken for too long at %s"
+                    .formatted(large, large.cost, fitting));
+        return;
+      }
     }
   }
 
