@@ -216,16 +216,16 @@ public final class DeploymentConfig {
   public static final ConfigKey<Duration> FALLBACK_AFTER_MS =
       OWN_ROUTER.add(UpstreamOptions.FALLBACK_AFTER_MS);
 
-  public static final ConfigKey<Settings> BATCHING =
-      OWN.optional("batching", BatchingOptions.SECTION)
-          .fallback(DeploymentConfig::usualBatching, "null")
-          .means("Batches of requests, for a handler that takes batches, or with batch.");
-
   public static final ConfigKey<Settings> BATCH =
       OWN.optional("batch", JsonBatchOptions.SECTION)
           .means(
               "Batches of requests for upstreams, with the rules of batching; only with import_path:"
                   + " berth:proxy. Adding or removing it restarts the replicas.");
+
+  public static final ConfigKey<Settings> BATCHING =
+      OWN.optional("batching", BatchingOptions.SECTION)
+          .fallback(own -> JsonBatchOptions.usualRules(own.find(BATCH)), "null")
+          .means("Batches of requests, for a handler that takes batches, or with batch.");
 
   public static final ConfigKey<Settings> MCP =
       OWN.optional("mcp", McpOptions.SECTION)
@@ -260,11 +260,6 @@ public final class DeploymentConfig {
 
   private static @Nullable Settings batching(Settings deployment) {
     return deployment.find(BATCHING); // declared later than the key with this default
-  }
-
-  /** Returns the rules of batches for upstreams without any; null without batches. */
-  private static @Nullable Settings usualBatching(Settings deployment) {
-    return deployment.find(BATCH) == null ? null : BatchingOptions.SECTION.empty();
   }
 
   /** Returns an entry without overrides. */
@@ -336,47 +331,6 @@ public final class DeploymentConfig {
     if (upstreams > 0 && own.find(SPREAD) == HandlerSpread.EVENT_LOOPS) {
       own.problem(SPREAD, "event_loops, with upstreams", "single");
     }
-  }
-
-  /**
-   * Returns an upstream as the {@code user_config} of its replica. Adds the default of {@code
-   * orphan_s}, the deployment's {@code cancel_grace_s}, its own {@code user_config}, {@link
-   * UpstreamOptions#IS_ONLY}, {@link #MCP} and {@link #BATCH}.
-   *
-   * @param key of the replica
-   */
-  public static Map<String, @Nullable Object> upstreamConfig(
-      Settings deployment, Settings upstream, String key) {
-    Map<String, @Nullable Object> all =
-        UpstreamOptions.toUserConfig(upstream, deployment.find(REQUEST_TIMEOUT_S));
-    all.put(CANCEL_GRACE_S.name(), deployment.get(CANCEL_GRACE_S).toNanos() / 1e9);
-    all.putAll(deployment.get(USER_CONFIG));
-    boolean only =
-        deployment.all(UPSTREAMS).size() == 1
-            && deployment.get(FALLBACK).isEmpty()
-            && UpstreamOptions.withoutPlace(key).equals(key);
-    all.put(UpstreamOptions.IS_ONLY, only);
-    Settings mcp = deployment.find(MCP);
-    if (mcp != null) {
-      all.put(MCP.name(), mcp.toMap());
-    }
-    Settings batch = deployment.find(BATCH);
-    if (batch != null) {
-      Map<String, @Nullable Object> rules = new LinkedHashMap<>(batch.toMap());
-      rules.put(BatchingOptions.SAME.name(), deployment.get(BATCHING).get(BatchingOptions.SAME));
-      all.put(BATCH.name(), rules);
-    }
-    String address = UpstreamOptions.address(key);
-    if (address != null) {
-      all.put(UpstreamOptions.ADDRESS, address);
-    }
-    return all;
-  }
-
-  /** Returns the {@code orphan_s} of an upstream, or its default. */
-  public static Duration orphan(Settings deployment, Settings upstream) {
-    return UpstreamOptions.fromUserConfig(upstreamConfig(deployment, upstream, ""))
-        .get(UpstreamOptions.ORPHAN_S);
   }
 
   /** Returns whether the file or the code requests autoscaling. */

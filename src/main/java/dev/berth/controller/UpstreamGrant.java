@@ -1,6 +1,7 @@
 package dev.berth.controller;
 
 import dev.berth.config.DeploymentConfig;
+import dev.berth.config.UpstreamArguments;
 import dev.berth.config.UpstreamOptions;
 import dev.berth.config.keys.Settings;
 import java.util.Comparator;
@@ -42,7 +43,7 @@ public record UpstreamGrant(
   static UpstreamGrant of(ReplicaRecord replica) {
     Settings own = replica.target.settings();
     Settings entry = UpstreamOptions.find(own, replica.upstream);
-    long orphan = entry == null ? 0 : DeploymentConfig.orphan(own, entry).toMillis();
+    long orphan = entry == null ? 0 : UpstreamArguments.orphan(own, entry).toMillis();
     boolean stops = entry == null || entry.get(UpstreamOptions.STOPS_ON_CLOSE);
     long grace = own.get(DeploymentConfig.CANCEL_GRACE_S).toMillis();
     return new UpstreamGrant(

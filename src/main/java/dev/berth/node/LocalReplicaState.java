@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.code.LoadedApplication;
 import dev.berth.config.DeploymentConfig;
+import dev.berth.config.UpstreamArguments;
 import dev.berth.config.UpstreamOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.StartReplica;
@@ -82,7 +83,7 @@ final class LocalReplicaState {
     Settings settings = target.settings();
     return upstream.isEmpty()
         ? settings.get(DeploymentConfig.USER_CONFIG)
-        : DeploymentConfig.upstreamConfig(settings, entry(settings, upstream), upstream);
+        : UpstreamArguments.of(settings, entry(settings, upstream), upstream);
   }
 
   private static Settings entry(Settings settings, String upstream) {

@@ -51,7 +51,7 @@ class JsonBatchOptionsTest {
     Settings batching = Objects.requireNonNull(all.find(DeploymentConfig.BATCHING));
     assertThat(batching.get(BatchingOptions.MAX_BATCH_SIZE)).isEqualTo(10);
     Settings upstream = UpstreamOptions.byKey(all).get("http://h:10");
-    assertThat(DeploymentConfig.upstreamConfig(all, upstream, "http://h:10").get("batch"))
+    assertThat(UpstreamArguments.of(all, upstream, "http://h:10").get("batch"))
         .isEqualTo(Map.of("path", "/all", "json_array", true, "same", List.of()));
   }
 
@@ -60,7 +60,7 @@ class JsonBatchOptionsTest {
     Settings all = effective("batching: {same: [x-model]}, " + BATCH, 10);
 
     Settings upstream = UpstreamOptions.byKey(all).get("http://h:10");
-    assertThat(DeploymentConfig.upstreamConfig(all, upstream, "http://h:10").get("batch"))
+    assertThat(UpstreamArguments.of(all, upstream, "http://h:10").get("batch"))
         .hasToString("{path=/all, json_array=true, same=[x-model]}");
   }
 
@@ -93,8 +93,8 @@ class JsonBatchOptionsTest {
           """
           batch: {json_array: true}                | batch.path: missing (expected: a path that starts with /, in ASCII)
           batch: {path: all, json_array: true}     | batch.path: "all" (expected: a path that starts with /, in ASCII)
-          batch: {path: /all}                      | batch.json_array: missing (expected: true or false)
-          batch: {path: /all, json_array: false}   | batch.json_array: false (expected: true)
+          batch: {path: /all}                      | batch.json_array: missing (expected: true)
+          batch: {path: /all, json_array: false}   | batch.json_array: false, a boolean (expected: true)
           batching: {}                             | batching: with upstreams (expected: batch too, or leave it out)
           """)
   void invalidFormIsRefused(String own, String problem) {

@@ -55,7 +55,7 @@ class McpOptionsTest {
     Settings own =
         received("berth:mcp", "mcp: {max_streams: 3, tools: {a.b: {max_ongoing_requests: 2}}},");
     Settings upstream = Objects.requireNonNull(UpstreamOptions.find(own, "http://h:1"));
-    Object rules = DeploymentConfig.upstreamConfig(own, upstream, "http://h:1").get("mcp");
+    Object rules = UpstreamArguments.of(own, upstream, "http://h:1").get("mcp");
     Settings read = McpOptions.fromMap((Map<?, ?>) Objects.requireNonNull(rules));
     assertThat(read.get(McpOptions.MAX_STREAMS)).isEqualTo(3);
     assertThat(McpOptions.limits(read)).containsExactly(Map.entry("a.b", 2));

@@ -174,8 +174,7 @@ class OpenAiOptionsTest {
             .deployment(Deployment.of("d", replica -> null));
     Settings sent = DeploymentConfig.fromMap(own.toMap());
     Settings upstream = Objects.requireNonNull(UpstreamOptions.find(sent, "http://h:1"));
-    Map<String, @Nullable Object> relay =
-        DeploymentConfig.upstreamConfig(sent, upstream, "http://h:1");
+    Map<String, @Nullable Object> relay = UpstreamArguments.of(sent, upstream, "http://h:1");
     assertThat(relay).containsEntry("route_prefix", "/llm").containsEntry("is_openai", true);
   }
 

@@ -140,7 +140,8 @@ class SchemaTest {
       String name = names[i].replace("[]", "");
       JsonObject below = new JsonObject();
       if (name.equals("applications")) {
-        boolean proxy = path.matches(".*(upstreams\\[]|fallback|replay_bytes|idempotent).*");
+        boolean proxy =
+            path.matches(".*(upstreams\\[]|fallback|replay_bytes|idempotent|\\.batch\\.).*");
         below.put("import_path", proxy ? "berth:proxy" : "a.B");
         if (path.contains(".berth.mcp")) {
           below.put("import_path", "berth:mcp");
@@ -155,6 +156,9 @@ class SchemaTest {
         below.put("origins", new JsonArray().add("https://a"));
       } else if (path.matches(".*cost\\.(per_slot|default)") && name.equals("cost")) {
         below.put("json_field", "f");
+      } else if (name.equals("batch")) {
+        at.put("upstreams", json(Yaml.plain("[{url: 'https://h', max_ongoing_requests: 9}]")));
+        below.put("path", "/").put("json_array", true);
       } else if (name.equals("endpoints")) {
         below.put("route_prefix", "/e");
       } else if (name.equals("upstreams")) {

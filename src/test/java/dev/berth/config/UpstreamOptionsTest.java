@@ -120,7 +120,7 @@ class UpstreamOptionsTest {
     Settings all = effective(deployment("d", entry, ", cancel_grace_s: 0.5"));
     Settings upstream = UpstreamOptions.byKey(all).get("https://h#big");
 
-    Map<String, @Nullable Object> config = DeploymentConfig.upstreamConfig(all, upstream, "");
+    Map<String, @Nullable Object> config = UpstreamArguments.of(all, upstream, "");
 
     assertThat(config)
         .containsEntry("cancel_grace_s", 0.5)
@@ -132,8 +132,7 @@ class UpstreamOptionsTest {
     assertThat(read.get(UpstreamOptions.NOT_RUN)).containsExactly(429);
     assertThat(read.get(UpstreamOptions.TLS).get(UpstreamOptions.SERVER_NAME)).isEqualTo("n");
     Settings timed = effective(deployment("d", entry, ", request_timeout_s: 9"));
-    assertThat(DeploymentConfig.upstreamConfig(timed, upstream, "").get("orphan_s"))
-        .hasToString("9");
+    assertThat(UpstreamArguments.of(timed, upstream, "").get("orphan_s")).hasToString("9");
   }
 
   @Test
@@ -303,10 +302,9 @@ class UpstreamOptionsTest {
     assertThat(UpstreamOptions.limit(deployment, key)).isEqualTo(5);
     Settings entry = UpstreamOptions.find(deployment, key);
     assertThat(entry.get(UpstreamOptions.MAX_ONGOING_REQUESTS)).isEqualTo(5);
-    assertThat(DeploymentConfig.upstreamConfig(deployment, entry, "http://h:1"))
+    assertThat(UpstreamArguments.of(deployment, entry, "http://h:1"))
         .containsEntry("is_only", true);
-    assertThat(DeploymentConfig.upstreamConfig(deployment, entry, key))
-        .containsEntry("is_only", false);
+    assertThat(UpstreamArguments.of(deployment, entry, key)).containsEntry("is_only", false);
   }
 
   @Test

@@ -6,6 +6,7 @@ import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
+import org.jspecify.annotations.Nullable;
 
 /** {@code berth.batch} of a deployment with upstreams: the form of a batch at the upstream. */
 public final class JsonBatchOptions {
@@ -15,17 +16,16 @@ public final class JsonBatchOptions {
       KEYS.required("path", Types.string("a path that starts with /, in ASCII", "^/[!\"$-~]*$"))
           .means("Path of the request with a batch, after path_prefix.");
   public static final ConfigKey<Boolean> JSON_ARRAY =
-      KEYS.required("json_array", Types.BOOL)
+      KEYS.required("json_array", Types.TRUE)
           .means(
-              "true, the only form: the bodies are sent as one JSON array, and the response is an"
-                  + " array with a result for each.");
+              "The form, of which there is one: the bodies are sent as one JSON array, and the"
+                  + " response is an array with a result for each.");
 
-  public static final Section SECTION = KEYS.section().check(JsonBatchOptions::check);
+  public static final Section SECTION = KEYS.section();
 
-  private static void check(Settings batch) {
-    if (Boolean.FALSE.equals(batch.find(JSON_ARRAY))) {
-      batch.problem(JSON_ARRAY, "false", "true");
-    }
+  /** Returns the rules of batches that have none of their own; null without batches. */
+  public static @Nullable Settings usualRules(@Nullable Settings batch) {
+    return batch == null ? null : BatchingOptions.SECTION.empty();
   }
 
   private JsonBatchOptions() {}

@@ -52,6 +52,13 @@ public final class Types {
   public static final Type<Boolean> BOOL =
       new ScalarType<>("true or false", YamlScalars::bool, Schema.of("boolean"));
 
+  /** The value {@code true}, the only one of a key. */
+  public static final Type<Boolean> TRUE =
+      new ScalarType<>(
+          "true",
+          node -> Boolean.TRUE.equals(YamlScalars.bool(node)) ? true : null,
+          Schema.oneOf(List.of(true)));
+
   /** String that is never printed, even when invalid. */
   public static final Type<String> SECRET = new Secret();
 
