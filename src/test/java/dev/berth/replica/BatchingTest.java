@@ -287,6 +287,63 @@ class BatchingTest {
     assertThat(batches).containsExactly(List.of("a"), List.of("b", "c"));
   }
 
+  // --- requests that other instances send one by one ---
+
+  private void sendWaited(String... bodies) {
+    for (String body : bodies) {
+      ReplicaRig.Call waited = call(body);
+      waited.waitedMicros = 20_000;
+      send(waited);
+    }
+  }
+
+  @Test
+  void requestsThatTakeTheSlotsOfAnEndedBatchShareTheNextOne() {
+    start(rules(4, 10, 1), later);
+    send("a", "b", "c", "d");
+    finishOldest();
+
+    sendWaited("e", "f", "g");
+    assertThat(batches).hasSize(1);
+    sendWaited("h");
+
+    assertThat(batches).containsExactly(List.of("a", "b", "c", "d"), List.of("e", "f", "g", "h"));
+  }
+
+  @Test
+  void theWaitForThemIsShort() {
+    start(rules(4, 10, 1), later);
+    send("a", "b", "c", "d");
+    sendWaited("e");
+    finishOldest();
+    assertThat(batches).hasSize(1);
+
+    pass(2);
+
+    assertThat(batches).containsExactly(List.of("a", "b", "c", "d"), List.of("e"));
+  }
+
+  @Test
+  void aBatchThatCannotBeFilledIsNotWaitedFor() {
+    start(rules(4, 10, 1), later);
+    sendWaited("a");
+    sendWaited("b", "c");
+    finishOldest();
+
+    assertThat(batches).containsExactly(List.of("a"), List.of("b", "c"));
+  }
+
+  @Test
+  void aLooseRequestAtAFreePlaceLetsTheRouterLookForABatch() {
+    start(rules(4, 10, 1), later);
+    int before = pumps;
+
+    send("a");
+
+    assertThat(pumps).isGreaterThan(before);
+    pass(10);
+  }
+
   // --- bounds ---
 
   @Test
@@ -719,6 +776,7 @@ class BatchingTest {
   void theEndOfABatchPumpsOnceEverySlotIsFree() {
     start(rules(4, 10, 1), 4, later);
     List<Integer> inUse = new ArrayList<>();
+    send("a", "b", "c", "d");
     rig.host.observe(
         replica.address(),
         new SlotObserver() {
@@ -731,7 +789,6 @@ class BatchingTest {
             }
           }
         });
-    send("a", "b", "c", "d");
 
     finishOldest();
 

@@ -27,6 +27,9 @@ public final class BatchTable implements BatchSeats {
   /** Maximum wait of a sealed batch for the requests of its seats. */
   static final long ARRIVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
+  /** Minimum wait for requests that other instances send when a batch has ended. */
+  private static final long REFILL_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
   private static final long NEVER = Long.MAX_VALUE;
 
   /** Share of a new duration in the learnt one: 1/8. */
@@ -38,7 +41,9 @@ public final class BatchTable implements BatchSeats {
   private final Map<String, BatchLine> lines = new LinkedHashMap<>(); // none is empty
   private final List<Batch> gathering = new ArrayList<>(); // sealed, with requests missing
   private int places; // batches from their opening to their end
-  private boolean placeFreed; // since the last effects
+  private boolean placeFreed; // since the last effects, or a loose request came to a free place
+  private String refilled = ""; // key of a line that is not due before this time unless it is full
+  private long refillsUntil;
   private List<Batch> opened = new ArrayList<>(); // to be filled and sealed
   private List<Batch> started = new ArrayList<>(); // to be run
   private long lastId;
@@ -81,13 +86,17 @@ public final class BatchTable implements BatchSeats {
       int fits = fitting(entries, rules);
       return fits == rules.maxSize() || fits < entries.size();
     }
+  }
 
-    /** Returns the time left in its window; 0 or less when it has closed. */
-    long leftNanos(long now, long learntNanos) {
-      long left = head().sinceNanos + rules.waitNanos() - now;
-      long deadline = head().deadlineNanos;
-      return deadline == NEVER ? left : Math.min(left, deadline - learntNanos - now);
-    }
+  /** Returns the time until a line is due if it is not full; 0 or less when it is due. */
+  private long leftNanos(BatchLine line, long now) {
+    long window =
+        places == 0 && line.rules.eager()
+            ? 0
+            : line.head().sinceNanos + line.rules.waitNanos() - now;
+    long left = line.head().key.equals(refilled) ? Math.max(window, refillsUntil - now) : window;
+    long deadline = line.head().deadlineNanos;
+    return deadline == NEVER ? left : Math.min(left, deadline - learntNanos - now);
   }
 
   /** Returns the number of first entries that one batch can hold, at least one of them. */
@@ -125,6 +134,7 @@ public final class BatchTable implements BatchSeats {
         closeIfComplete(batch);
       } else {
         lines.computeIfAbsent(entry.key, key -> new BatchLine(settings.get())).add(entry);
+        placeFreed |= places < settings.get().maxConcurrent(); // waiters may fill its batch
       }
     }
     look();
@@ -169,13 +179,27 @@ public final class BatchTable implements BatchSeats {
       if (--batch.unfinished > 0) {
         return;
       }
-      long took = nanoClock.getAsLong() - batch.startedAt;
+      long now = nanoClock.getAsLong();
+      long took = now - batch.startedAt;
       learntNanos += learntNanos == 0 ? took : (took - learntNanos) >> LEARNING_SHIFT;
       metersOf(batch).onEnd(took);
       places--;
       placeFreed = true;
+      refill(batch, now);
     }
     look();
+  }
+
+  /**
+   * Lets loose requests wait for those that take the slots of an ended batch, if both together fill
+   * one: at most for half of the usual duration, and for the window.
+   */
+  private void refill(Batch ended, long now) {
+    if (ended.entries.size() + loose(ended.key) >= ended.rules.maxSize()) {
+      refilled = ended.key;
+      long wait = Math.max(REFILL_NANOS, learntNanos / 2);
+      refillsUntil = now + Math.min(wait, ended.rules.waitNanos());
+    }
   }
 
   // --- batches of routers ---
@@ -304,10 +328,7 @@ public final class BatchTable implements BatchSeats {
   private @Nullable BatchLine dueLine(long now) {
     BatchLine oldest = null;
     for (BatchLine line : lines.values()) {
-      boolean isDue =
-          line.leftNanos(now, learntNanos) <= 0
-              || line.isFull()
-              || places == 0 && line.rules.eager();
+      boolean isDue = leftNanos(line, now) <= 0 || line.isFull();
       if (isDue && (oldest == null || line.head().sinceNanos - oldest.head().sinceNanos < 0)) {
         oldest = line;
       }
@@ -322,7 +343,7 @@ public final class BatchTable implements BatchSeats {
     }
     if (places < settings.get().maxConcurrent()) { // else the end of a batch looks
       for (BatchLine line : lines.values()) {
-        next = Math.min(next, line.leftNanos(now, learntNanos));
+        next = Math.min(next, leftNanos(line, now));
       }
     }
     return next;
