@@ -370,6 +370,20 @@ class BatchingTest {
     assertThat(batches).containsExactly(List.of("aaa", "bb"), List.of("cc", "d"));
   }
 
+  @Test
+  void aRequestBeyondTheBoundOfABatchWithAnotherKeyStartsLater() { // `same` has changed
+    start(new BatchSettings(10, 10_000_000, 1, false, 1, 8, List.of(), List.of()), atOnce);
+    BatchGroup group = java.util.Objects.requireNonNull(seats().tryOpen("former", 0));
+    List<Admission> given = List.of(group.seat(), group.seat());
+    group.seal();
+
+    send(call("a").by(given.get(0)));
+    send(call("b").by(given.get(1)));
+    pass(10);
+
+    assertThat(batches).containsExactly(List.of("a"), List.of("b"));
+  }
+
   private BatchHandler sized() {
     return new BatchHandler() {
       @Override

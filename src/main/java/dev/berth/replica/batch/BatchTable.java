@@ -405,9 +405,10 @@ public final class BatchTable implements BatchSeats {
     if (size == batch.entries.size()) {
       return;
     }
-    BatchLine line = lines.computeIfAbsent(batch.key, key -> new BatchLine(batch.rules));
     List<BatchEntry> beyond = batch.entries.subList(size, batch.entries.size());
-    beyond.forEach(line::add);
+    for (BatchEntry each : beyond) { // a changed `same` gives an arrived request another key
+      lines.computeIfAbsent(each.key, key -> new BatchLine(batch.rules)).add(each);
+    }
     beyond.clear();
   }
 
