@@ -132,6 +132,63 @@ class BatchingTest extends BatchingRig {
     assertThat(batches).containsExactly(List.of("a"), List.of("b", "c"));
   }
 
+  // --- requests that other instances send one by one ---
+
+  private void sendWaited(String... bodies) {
+    for (String body : bodies) {
+      ReplicaRig.Call waited = call(body);
+      waited.waitedMicros = 20_000;
+      send(waited);
+    }
+  }
+
+  @Test
+  void requestsThatTakeTheSlotsOfAnEndedBatchShareTheNextOne() {
+    start(rules(4, 10, 1), later);
+    send("a", "b", "c", "d");
+    finishOldest();
+
+    sendWaited("e", "f", "g");
+    assertThat(batches).hasSize(1);
+    sendWaited("h");
+
+    assertThat(batches).containsExactly(List.of("a", "b", "c", "d"), List.of("e", "f", "g", "h"));
+  }
+
+  @Test
+  void theWaitForThemIsShort() {
+    start(rules(4, 10, 1), later);
+    send("a", "b", "c", "d");
+    sendWaited("e");
+    finishOldest();
+    assertThat(batches).hasSize(1);
+
+    pass(2);
+
+    assertThat(batches).containsExactly(List.of("a", "b", "c", "d"), List.of("e"));
+  }
+
+  @Test
+  void aBatchThatCannotBeFilledIsNotWaitedFor() {
+    start(rules(4, 10, 1), later);
+    sendWaited("a");
+    sendWaited("b", "c");
+    finishOldest();
+
+    assertThat(batches).containsExactly(List.of("a"), List.of("b", "c"));
+  }
+
+  @Test
+  void aLooseRequestAtAFreePlaceLetsTheRouterLookForABatch() {
+    start(rules(4, 10, 1), later);
+    int before = pumps;
+
+    send("a");
+
+    assertThat(pumps).isGreaterThan(before);
+    pass(10);
+  }
+
   // --- bounds ---
 
   @Test
@@ -156,6 +213,20 @@ class BatchingTest extends BatchingRig {
     assertThat(batches).containsExactly(List.of("aaa", "bb"));
     pass(10);
     assertThat(batches).containsExactly(List.of("aaa", "bb"), List.of("cc", "d"));
+  }
+
+  @Test
+  void aRequestBeyondTheBoundOfABatchWithAnotherKeyStartsLater() { // `same` has changed
+    start(new BatchSettings(10, 10_000_000, 1, false, 1, 8, List.of(), List.of()), atOnce);
+    BatchGroup group = java.util.Objects.requireNonNull(seats().tryOpen("former", 0));
+    List<Admission> given = List.of(group.seat(), group.seat());
+    group.seal();
+
+    send(call("a").by(given.get(0)));
+    send(call("b").by(given.get(1)));
+    pass(10);
+
+    assertThat(batches).containsExactly(List.of("a"), List.of("b"));
   }
 
   private BatchHandler sized() {
@@ -565,6 +636,7 @@ class BatchingTest extends BatchingRig {
   void theEndOfABatchPumpsOnceEverySlotIsFree() {
     start(rules(4, 10, 1), 4, later);
     List<Integer> inUse = new ArrayList<>();
+    send("a", "b", "c", "d");
     rig.host.observe(
         replica.address(),
         new SlotObserver() {
@@ -577,7 +649,6 @@ class BatchingTest extends BatchingRig {
             }
           }
         });
-    send("a", "b", "c", "d");
 
     finishOldest();
 

@@ -28,6 +28,9 @@ public final class BatchTable implements BatchSeats {
   /** Maximum wait of a sealed batch for the requests of its seats, which a busy loop may delay. */
   static final long ARRIVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
+  /** Minimum wait for requests that other instances send when a batch has ended. */
+  private static final long REFILL_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
   private static final long NEVER = Long.MAX_VALUE;
 
   /** Share of a new duration in the learnt one: 1/8. */
@@ -39,7 +42,9 @@ public final class BatchTable implements BatchSeats {
   private final Map<String, BatchLine> lines = new LinkedHashMap<>(); // none is empty
   private final List<Batch> gathering = new ArrayList<>(); // sealed, with requests missing
   private int places; // batches from their opening to their end
-  private boolean placeFreed; // since the last effects
+  private String refilled = ""; // key of a line that is not due before this time unless it is full
+  private long refillsUntil;
+  private boolean placeFreed; // since the last effects, or a loose request came to a free place
   private final List<Batch> started = new ArrayList<>(); // to be run
   private long lastId;
   private volatile long learntNanos;
@@ -82,13 +87,20 @@ public final class BatchTable implements BatchSeats {
       int fits = fitting(entries, rules);
       return fits == rules.maxSize() || fits < entries.size();
     }
+  }
 
-    /** Returns the time left in its window; 0 or less when it has closed. */
-    long leftNanos(long now, long learntNanos) {
-      long left = isLate ? 0 : head().sinceNanos + rules.waitNanos() - now;
-      long deadline = head().deadlineNanos;
-      return deadline == NEVER ? left : Math.min(left, deadline - learntNanos - now);
-    }
+  /** Returns the time until a line is due if it is not full; 0 or less when it is due. */
+  private long leftNanos(BatchLine line, long now) {
+    long window =
+        line.isLate || places == 0 && line.rules.eager()
+            ? 0
+            : line.head().sinceNanos + line.rules.waitNanos() - now;
+    long left =
+        !line.isLate && line.head().key.equals(refilled)
+            ? Math.max(window, refillsUntil - now)
+            : window;
+    long deadline = line.head().deadlineNanos;
+    return deadline == NEVER ? left : Math.min(left, deadline - learntNanos - now);
   }
 
   /** Returns the number of first entries that one batch can hold, at least one of them. */
@@ -128,6 +140,7 @@ public final class BatchTable implements BatchSeats {
         BatchLine line = lines.computeIfAbsent(entry.key, key -> new BatchLine(settings.get()));
         line.add(entry);
         line.isLate |= seat != null;
+        placeFreed |= places < settings.get().maxConcurrent(); // waiters may fill its batch
       }
     }
     look();
@@ -172,13 +185,27 @@ public final class BatchTable implements BatchSeats {
       if (--batch.unfinished > 0) {
         return;
       }
-      long took = nanoClock.getAsLong() - batch.startedAt;
+      long now = nanoClock.getAsLong();
+      long took = now - batch.startedAt;
       learntNanos += learntNanos == 0 ? took : (took - learntNanos) >> LEARNING_SHIFT;
       metersOf(batch).onEnd(took);
       places--;
       placeFreed = true;
+      refill(batch, now);
     }
     look();
+  }
+
+  /**
+   * Lets loose requests wait for those that take the slots of an ended batch, if both together fill
+   * one: at most for half of the usual duration, and for the window.
+   */
+  private void refill(Batch ended, long now) {
+    if (ended.entries.size() + loose(ended.key) >= ended.rules.maxSize()) {
+      refilled = ended.key;
+      long wait = Math.max(REFILL_NANOS, learntNanos / 2);
+      refillsUntil = now + Math.min(wait, ended.rules.waitNanos());
+    }
   }
 
   // --- batches of routers ---
@@ -311,10 +338,7 @@ public final class BatchTable implements BatchSeats {
     }
     BatchLine oldest = null;
     for (BatchLine line : lines.values()) {
-      boolean isDue =
-          line.leftNanos(now, learntNanos) <= 0
-              || line.isFull()
-              || places == 0 && line.rules.eager();
+      boolean isDue = leftNanos(line, now) <= 0 || line.isFull();
       if (isDue && (oldest == null || line.head().sinceNanos - oldest.head().sinceNanos < 0)) {
         oldest = line;
       }
@@ -330,7 +354,7 @@ public final class BatchTable implements BatchSeats {
     // while all places are taken, the end of a batch looks
     if (!lines.isEmpty() && places < settings.get().maxConcurrent()) {
       for (BatchLine line : lines.values()) {
-        next = Math.min(next, line.leftNanos(now, learntNanos));
+        next = Math.min(next, leftNanos(line, now));
       }
     }
     return next;
@@ -393,9 +417,10 @@ public final class BatchTable implements BatchSeats {
     if (size == batch.entries.size()) {
       return;
     }
-    BatchLine line = lines.computeIfAbsent(batch.key, key -> new BatchLine(batch.rules));
     List<BatchEntry> beyond = batch.entries.subList(size, batch.entries.size());
-    beyond.forEach(line::add);
+    for (BatchEntry each : beyond) { // a changed `same` gives an arrived request another key
+      lines.computeIfAbsent(each.key, key -> new BatchLine(batch.rules)).add(each);
+    }
     beyond.clear();
   }
 

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -20,8 +21,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The oldest waiter of a key and the next ones with this key are granted together: once they
  * fill a batch, once the window of the oldest is over, or at once where an idle replica is eager.
- * The batch goes to one replica. A local replica gives each a seat; a remote one receives them
- * together and puts them into its next batch.
+ * The batch goes to one replica. A local replica gives each a seat.
+ *
+ * <p>Without a local replica, the window passes at a remote one, so that waiters of several
+ * instances share a batch: each waiter is granted at once, and those of one window go to one
+ * replica, which puts them into its next batch.
  */
 public final class BatchForming {
   private static final long NEVER = Long.MAX_VALUE;
@@ -31,6 +35,7 @@ public final class BatchForming {
   private final Supplier<@Nullable BatchSettings> settings;
   private final LongConsumer wake; // requests a call of onWake after this many nanoseconds
   private final Map<String, KeyLine> lines = new HashMap<>(); // none is empty
+  private final Map<String, Target> targets = new LinkedHashMap<>(); // by key, oldest first
   private final List<Waiter> members = new ArrayList<>();
   private int alone; // linked waiters without a key
   private int stuck; // lines that are stuck
@@ -48,6 +53,23 @@ public final class BatchForming {
 
     private KeyLine(String key) {
       this.key = key;
+    }
+  }
+
+  /** A remote replica that receives the waiters of one window. */
+  private static final class Target {
+    final RoutedReplica replica;
+    final long untilNanos;
+    int left; // waiters that it may receive yet
+
+    Target(RoutedReplica replica, long untilNanos, int left) {
+      this.replica = replica;
+      this.untilNanos = untilNanos;
+      this.left = left;
+    }
+
+    boolean isOpen(long now) {
+      return untilNanos - now > 0 && left > 0;
     }
   }
 
@@ -213,6 +235,7 @@ public final class BatchForming {
   /** Returns whether a batch with fewer than the maximum is due; otherwise keeps its time. */
   private boolean isDue(ReplicaSet set, Waiter head, String key, BatchSettings rules) {
     long learnt = 0;
+    boolean passesHere = false;
     for (RoutedReplica each : set.eligible) {
       BatchSeats seats = seatsOf(each, key);
       if (seats == null) {
@@ -221,6 +244,7 @@ public final class BatchForming {
         }
         continue;
       }
+      passesHere = true;
       if (rules.eager() && !seats.isBusy()
           || members.size() + seats.loose(key) >= rules.maxSize()) {
         return true;
@@ -232,7 +256,7 @@ public final class BatchForming {
     if (deadline != NEVER) {
       ends = Math.min(ends, deadline - learnt);
     }
-    if (ends - source.now() <= 0) {
+    if (!passesHere || ends - source.now() <= 0) {
       return true;
     }
     nextWindow = Math.min(nextWindow, ends);
@@ -246,8 +270,9 @@ public final class BatchForming {
   }
 
   /**
-   * Grants the gathered waiters at the best replica: one with loose requests of the key, else one
-   * with room for all, else the first in the ranker's order.
+   * Grants the gathered waiters at the best replica: the remote one that receives this window, else
+   * one with loose requests of the key, else one with room for all, else the first in the ranker's
+   * order.
    */
   private boolean offerTo(
       WaiterQueue queue,
@@ -258,6 +283,13 @@ public final class BatchForming {
       @Nullable RoutedReplica closed) {
     List<RoutedReplica> order = order(set, head.owner);
     order.removeIf(each -> each == closed || !head.owner.accepts(each));
+    Target target = targets.get(key);
+    if (target != null
+        && target.isOpen(source.now())
+        && order.contains(target.replica)
+        && grantAt(queue, target.replica, head, key, Math.min(size, target.left))) {
+      return true;
+    }
     for (RoutedReplica each : order) {
       BatchSeats seats = seatsOf(each, key);
       if (seats != null && seats.loose(key) > 0 && grantAt(queue, each, head, key, size)) {
@@ -298,7 +330,11 @@ public final class BatchForming {
   private boolean grantAt(WaiterQueue queue, RoutedReplica to, Waiter head, String key, int size) {
     BatchSeats seats = seatsOf(to, key);
     if (seats == null) { // remote, or its method runs alone
-      return grantEach(queue, to, null, size);
+      int granted = grantEach(queue, to, null, size);
+      if (granted > 0 && !to.here()) {
+        count(to, java.util.Objects.requireNonNull(head.batchKey), granted);
+      }
+      return granted > 0;
     }
     if (to.ongoing() >= to.maxOngoing()) {
       return false; // a batch without a seat would start its loose requests early
@@ -308,15 +344,33 @@ public final class BatchForming {
       return false;
     }
     try {
-      return grantEach(queue, to, group, Math.min(size, group.room()));
+      return grantEach(queue, to, group, Math.min(size, group.room())) > 0;
     } finally {
       group.seal();
     }
   }
 
-  /** Grants slots of a replica to the gathered waiters, one by one. */
-  private boolean grantEach(
-      WaiterQueue queue, RoutedReplica to, @Nullable BatchGroup group, int size) {
+  /** Counts waiters that a remote replica receives; the first ones begin a window. */
+  private void count(RoutedReplica to, String key, int granted) {
+    BatchSettings rules = settings.get();
+    if (rules == null) {
+      return;
+    }
+    long now = source.now();
+    Target target = targets.get(key);
+    if (target == null || target.replica != to || !target.isOpen(now)) {
+      for (var each = targets.values().iterator(); each.hasNext() && !each.next().isOpen(now); ) {
+        each.remove();
+      }
+      targets.remove(key);
+      target = new Target(to, now + rules.waitNanos(), rules.maxSize());
+      targets.put(key, target); // behind the others
+    }
+    target.left -= granted;
+  }
+
+  /** Grants slots of a replica to the gathered waiters, one by one; returns their number. */
+  private int grantEach(WaiterQueue queue, RoutedReplica to, @Nullable BatchGroup group, int size) {
     int granted = 0;
     Waiter passed = null; // an older one that needs more slots than are free
     for (Waiter each : members) {
@@ -340,7 +394,7 @@ public final class BatchForming {
         passed = each;
       }
     }
-    return granted > 0;
+    return granted;
   }
 
   /** Seats waiters in a batch that a replica opened for loose requests. */

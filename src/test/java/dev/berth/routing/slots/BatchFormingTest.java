@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.api.DeploymentId;
 import dev.berth.fakes.ManualClock;
+import dev.berth.fakes.Replicas;
 import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.ReplicaAddress;
@@ -204,6 +205,72 @@ class BatchFormingTest {
             NONE,
             null,
             new PowerOfTwoRanker());
+  }
+
+  /** Replicas of another instance, as many slots each. */
+  private List<RemoteReplica> hostsElsewhere(int count, int slots) {
+    List<RemoteReplica> elsewhere =
+        IntStream.range(0, count)
+            .mapToObj(
+                index ->
+                    new RemoteReplica(
+                        Replicas.info(
+                            "far" + index,
+                            new DeploymentId("app", "model"),
+                            new ReplicaAddress("there", 0, index, 1),
+                            slots),
+                        true,
+                        clock,
+                        attempt -> {},
+                        () -> {}))
+            .toList();
+    List<RoutedReplica> all = new ArrayList<>(elsewhere);
+    hosts.forEach(host -> all.add(host.replica));
+    replicas =
+        new ReplicaSet(
+            new RoutingSnapshot.SnapshotVersion(1, 1),
+            true,
+            all,
+            NONE,
+            null,
+            new PowerOfTwoRanker());
+    return elsewhere;
+  }
+
+  private static List<Integer> sent(List<RemoteReplica> to) {
+    return to.stream().map(each -> each.own.get()).sorted().toList();
+  }
+
+  @Test
+  void windowPassesAtTheReplicaOfAnotherInstance() {
+    List<RemoteReplica> far = hostsElsewhere(2, 16);
+    assertThat(granted(ask(1))).isOne();
+    ask(15);
+    assertThat(sent(far)).containsExactly(0, 16);
+    ask(3);
+    assertThat(sent(far)).containsExactly(3, 16);
+    assertThat(wakes).isEmpty();
+  }
+
+  @Test
+  void nextWindowMayGoToAnotherReplica() {
+    List<RemoteReplica> far = hostsElsewhere(2, 32);
+    for (int window = 0; window < 20; window++) {
+      ask(1);
+      clock.advance(MS.multipliedBy(10));
+    }
+    assertThat(sent(far)).doesNotContain(0);
+  }
+
+  @Test
+  void windowPassesHereBesideReplicasOfAnotherInstance() {
+    hosts(1, 16);
+    List<RemoteReplica> far = hostsElsewhere(1, 16);
+    List<Asker> askers = ask(15);
+    assertThat(granted(askers)).isZero();
+    ask(1);
+    assertThat(sent(far)).containsExactly(0);
+    assertThat(granted(askers)).isEqualTo(15);
   }
 
   private List<Asker> ask(int count) {
