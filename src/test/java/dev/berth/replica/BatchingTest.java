@@ -311,7 +311,7 @@ class BatchingTest {
   }
 
   @Test
-  void theWaitForThemIsShort() {
+  void refillOfABatchIsShort() {
     start(rules(4, 10, 1), later);
     send("a", "b", "c", "d");
     sendWaited("e");
@@ -324,7 +324,7 @@ class BatchingTest {
   }
 
   @Test
-  void aBatchThatCannotBeFilledIsNotWaitedFor() {
+  void smallBatchWaitsForNoRefill() {
     start(rules(4, 10, 1), later);
     sendWaited("a");
     sendWaited("b", "c");
