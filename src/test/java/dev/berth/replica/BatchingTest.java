@@ -156,7 +156,7 @@ class BatchingTest extends BatchingRig {
   }
 
   @Test
-  void theWaitForThemIsShort() {
+  void refillOfABatchIsShort() {
     start(rules(4, 10, 1), later);
     send("a", "b", "c", "d");
     sendWaited("e");
@@ -169,7 +169,7 @@ class BatchingTest extends BatchingRig {
   }
 
   @Test
-  void aBatchThatCannotBeFilledIsNotWaitedFor() {
+  void smallBatchWaitsForNoRefill() {
     start(rules(4, 10, 1), later);
     sendWaited("a");
     sendWaited("b", "c");

@@ -20,12 +20,11 @@ import org.jspecify.annotations.Nullable;
  * it, except {@link #onWake}.
  *
  * <p>The oldest waiter of a key and the next ones with this key are granted together: once they
- * fill a batch, once the window of the oldest is over, or at once where an idle replica is eager.
- * The batch goes to one replica. A local replica gives each a seat.
+ * fill a batch, once the window of the oldest has closed, or at once where an idle replica is
+ * eager. The batch goes to one replica. A local replica gives each a seat.
  *
- * <p>Without a local replica, the window passes at a remote one, so that waiters of several
- * instances share a batch: each waiter is granted at once, and those of one window go to one
- * replica, which puts them into its next batch.
+ * <p>Without a local replica, each waiter is granted at once, and one remote replica receives those
+ * of one window. The window passes there, so that waiters of several instances share a batch.
  */
 public final class BatchForming {
   private static final long NEVER = Long.MAX_VALUE;
@@ -35,7 +34,7 @@ public final class BatchForming {
   private final Supplier<@Nullable BatchSettings> settings;
   private final LongConsumer wake; // requests a call of onWake after this many nanoseconds
   private final Map<String, KeyLine> lines = new HashMap<>(); // none is empty
-  private final Map<String, Target> targets = new LinkedHashMap<>(); // by key, oldest first
+  private final Map<String, WindowTarget> targets = new LinkedHashMap<>(); // by key, oldest first
   private final List<Waiter> members = new ArrayList<>();
   private int alone; // linked waiters without a key
   private int stuck; // lines that are stuck
@@ -57,12 +56,12 @@ public final class BatchForming {
   }
 
   /** A remote replica that receives the waiters of one window. */
-  private static final class Target {
+  private static final class WindowTarget {
     final RoutedReplica replica;
     final long untilNanos;
     int left; // waiters that it may receive yet
 
-    Target(RoutedReplica replica, long untilNanos, int left) {
+    WindowTarget(RoutedReplica replica, long untilNanos, int left) {
       this.replica = replica;
       this.untilNanos = untilNanos;
       this.left = left;
@@ -283,7 +282,7 @@ public final class BatchForming {
       @Nullable RoutedReplica closed) {
     List<RoutedReplica> order = order(set, head.owner);
     order.removeIf(each -> each == closed || !head.owner.accepts(each));
-    Target target = targets.get(key);
+    WindowTarget target = targets.get(key);
     if (target != null
         && target.isOpen(source.now())
         && order.contains(target.replica)
@@ -357,13 +356,13 @@ public final class BatchForming {
       return;
     }
     long now = source.now();
-    Target target = targets.get(key);
+    WindowTarget target = targets.get(key);
     if (target == null || target.replica != to || !target.isOpen(now)) {
       for (var each = targets.values().iterator(); each.hasNext() && !each.next().isOpen(now); ) {
         each.remove();
       }
       targets.remove(key);
-      target = new Target(to, now + rules.waitNanos(), rules.maxSize());
+      target = new WindowTarget(to, now + rules.waitNanos(), rules.maxSize());
       targets.put(key, target); // behind the others
     }
     target.left -= granted;
