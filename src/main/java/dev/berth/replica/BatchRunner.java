@@ -275,7 +275,7 @@ final class BatchRunner implements BatchPorts {
         HandledRequest each = requests.get(i).invocation;
         BatchResult result = failure != null || results == null ? null : results.get(i);
         Response response = result == null ? null : result.response();
-        if (each.ports().loop().isHere()) {
+        if (requests.size() > 1 && each.ports().loop().isHere()) {
           each.ports().loop().worksFor(each);
         }
         each.complete(response, result == null ? failure : result.failure());
