@@ -24,7 +24,7 @@ build_jar
 compile_load_tests
 descriptors 8192
 own=$work/batching
-rm -rf "$own"
+rm -rf "$own" "$work"/server-*-link-*
 mkdir -p "$own/classes"
 javac --release 17 -proc:none -Xlint:all,-classfile,-processing,-serial -implicit:class \
   -cp target/berth.jar:target/berth-examples.jar -sourcepath load-tests/java -d "$own/classes" \

@@ -27,9 +27,9 @@ final class LinkBytes {
   }
 
   List<Verdict> measure() throws IOException, InterruptedException {
-    double before = bytes(old);
-    double again = bytes(old);
-    double here = bytes(servers);
+    double before = bytes(old, "link-before");
+    double again = bytes(old, "link-again");
+    double here = bytes(servers, "link-this");
     List<Verdict> verdicts = new ArrayList<>();
     verdicts.add(
         new Verdict(
@@ -43,8 +43,8 @@ final class LinkBytes {
     return verdicts;
   }
 
-  private double bytes(Servers of) throws IOException, InterruptedException {
-    Server asked = of.remote("link-bytes");
+  private double bytes(Servers of, String name) throws IOException, InterruptedException {
+    Server asked = of.remote(name);
     try (Connections connections =
         client.open(asked, Row.of("link", "link", "", Ask.get("/"), 64))) {
       connections.ask(1_000);

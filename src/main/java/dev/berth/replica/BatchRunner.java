@@ -279,7 +279,7 @@ final class BatchRunner implements BatchPorts {
       for (int i = 0; i < requests.size(); i++) {
         HandledRequest each = requests.get(i).invocation;
         BatchResult result = results.get(i);
-        if (each.ports().loop().isHere()) {
+        if (requests.size() > 1 && each.ports().loop().isHere()) {
           each.ports().loop().worksFor(each);
         }
         try {

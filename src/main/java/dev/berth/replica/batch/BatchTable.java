@@ -351,7 +351,7 @@ public final class BatchTable implements BatchSeats {
     for (int i = 0; i < gathering.size(); i++) {
       next = Math.min(next, gathering.get(i).closesAt - now);
     }
-    // while all places are taken, the end of a batch looks
+    // without a free place, the end of a batch looks
     if (!lines.isEmpty() && places < settings.get().maxConcurrent()) {
       for (BatchLine line : lines.values()) {
         next = Math.min(next, leftNanos(line, now));
