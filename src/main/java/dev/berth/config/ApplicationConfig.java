@@ -1,6 +1,7 @@
 package dev.berth.config;
 
 import dev.berth.api.Deployment;
+import dev.berth.config.batching.BatchingOptions;
 import dev.berth.config.builtin.OpenAiOptions;
 import dev.berth.config.edge.EdgeOptions;
 import dev.berth.config.keys.ChangeReach;
@@ -394,7 +395,8 @@ public record ApplicationConfig(
             .orElse(ofCode)
             .within(settings);
     said.checkBounds();
-    BatchSlots.require(said);
+    BatchingOptions.requireSlots(
+        said.find(DeploymentConfig.BATCHING), said, DeploymentConfig.MAX_ONGOING_REQUESTS);
     if (DeploymentConfig.autoscales(said) && get(EXTERNAL_SCALER_ENABLED)) {
       throw EXTERNAL_SCALER_ENABLED.refusal(
           "true, with autoscaling of " + code.name(), "false, or no autoscaling");

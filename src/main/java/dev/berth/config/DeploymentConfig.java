@@ -42,7 +42,8 @@ public final class DeploymentConfig {
               Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
               Deployment.DEFAULT_MAX_ONGOING_REQUESTS)
           .fallback(
-              BatchSlots::usual, "5, or berth.batching's max_batch_size x max_concurrent_batches")
+              deployment -> BatchingOptions.usualSlots(deployment.find(DeploymentConfig.BATCHING)),
+              "5, or berth.batching's max_batch_size x max_concurrent_batches")
           .means(
               "Slots of a replica: maximum of concurrent requests. With berth.batching, at least"
                   + " max_batch_size x max_concurrent_batches.");

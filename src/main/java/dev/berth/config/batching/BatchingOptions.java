@@ -79,5 +79,27 @@ public final class BatchingOptions {
     return (long) of.get(MAX_BATCH_SIZE) * of.get(MAX_CONCURRENT_BATCHES);
   }
 
+  /** Returns the default of the slots of a replica: enough for the batches, if there are any. */
+  public static Integer usualSlots(@Nullable Settings batching) {
+    return batching == null
+        ? Deployment.DEFAULT_MAX_ONGOING_REQUESTS
+        : (int) Math.min(slots(batching), Deployment.MAX_ONGOING_REQUESTS_LIMIT);
+  }
+
+  /**
+   * Requires slots for the batches of effective settings.
+   *
+   * @param key key of the slots
+   * @throws IllegalArgumentException when there are fewer
+   */
+  public static void requireSlots(
+      @Nullable Settings batching, Settings deployment, ConfigKey<Integer> key) {
+    Integer slots = deployment.get(key);
+    if (batching != null && slots < slots(batching)) {
+      throw key.refusal(
+          slots.toString(), "at least max_batch_size x max_concurrent_batches, " + slots(batching));
+    }
+  }
+
   private BatchingOptions() {}
 }

@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  * it, except {@link #onWake}.
  *
  * <p>The oldest waiter of a key and the next ones with this key are granted together: once they
- * fill a batch, once the window of the oldest is over, or at once where an idle replica is eager.
- * The batch goes to one replica. A local replica gives each a seat; a remote one receives them
- * together and puts them into its next batch.
+ * fill a batch, once the window of the oldest ends, or at once where an idle replica is eager. The
+ * batch goes to one replica. A local replica gives each a seat; a remote one receives them together
+ * and puts them into its next batch.
  */
 public final class BatchForming {
   private static final long NEVER = Long.MAX_VALUE;
