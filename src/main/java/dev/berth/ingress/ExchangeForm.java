@@ -62,7 +62,7 @@ abstract class ExchangeForm {
   /** Calls the router, once the cost of the request is known. */
   abstract void proceed(Request.Body body, long nowNanos);
 
-  /** Returns the bytes up to which the rule of the cost needs a body whole; 0 if it does not. */
+  /** Returns the maximum size of a body that the rule of the cost reads whole; 0 for none. */
   static int wholeBytes(ServingLoop loop, IngressRoute to, MultiMap headers) {
     CostRule rule = to.cost();
     return rule != null && rule.needsBody(headers) && ReservationHeader.of(headers) == null

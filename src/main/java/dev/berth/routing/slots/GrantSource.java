@@ -43,7 +43,7 @@ public interface GrantSource {
    *
    * @param before the replica set aside so far, which is preferred
    */
-  default @Nullable RoutedReplica keptFor(WaiterOwner owner, @Nullable RoutedReplica before) {
+  default @Nullable RoutedReplica replicaFor(WaiterOwner owner, @Nullable RoutedReplica before) {
     return null;
   }
 

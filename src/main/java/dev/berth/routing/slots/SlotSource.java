@@ -44,7 +44,7 @@ public record SlotSource(
   }
 
   @Override
-  public @Nullable RoutedReplica keptFor(WaiterOwner owner, @Nullable RoutedReplica before) {
+  public @Nullable RoutedReplica replicaFor(WaiterOwner owner, @Nullable RoutedReplica before) {
     RoutedReplica best = null;
     int most = 0;
     for (RoutedReplica each : replicas.get().eligible) {

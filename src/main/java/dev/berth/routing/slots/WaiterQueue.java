@@ -289,7 +289,7 @@ public final class WaiterQueue {
         ahead = waiter;
         passedOver = true;
         if (waiter.cost > 1 && closed == null && isOverdue(waiter)) {
-          RoutedReplica holds = source.keptFor(waiter.owner, kept);
+          RoutedReplica holds = source.replicaFor(waiter.owner, kept);
           closed = holds == null ? null : keep(waiter, holds);
         } else if (waiter.cost > 1 && large == null && waiter.overtakenNanos == NEVER) {
           large = waiter;

@@ -396,6 +396,47 @@ class BatchFormingTest {
     assertThat(granted(late)).isEqualTo(4);
   }
 
+  /** The larger request and the smaller one are in one group, for which one slot is free. */
+  @Test
+  void largeRequestIsOvertakenInItsOwnBatchForItsBoundOnly() {
+    rules = rules(2, 4, false);
+    hosts(1, 4);
+    hosts.get(0).ledger.tryAcquire(3);
+    Asker large = new Asker(4);
+    Asker small = new Asker(1);
+    assertThat(small.grant).isNotNull();
+    clock.advance(OVERTAKE);
+    small.cancel();
+    assertThat(granted(ask(2))).as("its slots are set aside").isZero();
+    hosts.get(0).ledger.complete(3);
+    assertThat(large.grant).isNotNull();
+  }
+
+  @Test
+  void batchIsCutToItsPreferredSizeAndTheRestWaits() {
+    rules =
+        new BatchSettings(
+            8, WINDOW, 1, false, Integer.MAX_VALUE, Long.MAX_VALUE, List.of(2), List.of());
+    hosts(1, 8);
+    List<Asker> askers = ask(3);
+    clock.advance(MS.multipliedBy(10));
+    wake();
+    assertThat(granted(askers)).isEqualTo(2);
+  }
+
+  @Test
+  void loweredBatchSizeBoundsTheNextBatch() {
+    hosts(1, 16);
+    List<Asker> askers = ask(10);
+    rules = rules(4, false);
+    queue.pump();
+    assertThat(granted(askers)).isEqualTo(4);
+    askers.subList(0, 4).forEach(Asker::arrive);
+    assertThat(hosts.get(0).runs.get(0).entries()).hasSize(4);
+    hosts.get(0).end(hosts.get(0).runs.get(0));
+    assertThat(granted(askers)).isEqualTo(4);
+  }
+
   @Test
   void waitersAreGrantedAloneOnceTheSettingsVanish() {
     rules = rules(4, false);

@@ -148,7 +148,7 @@ class WaiterQueueTest {
               }
 
               @Override
-              public @Nullable RoutedReplica keptFor(
+              public @Nullable RoutedReplica replicaFor(
                   WaiterOwner owner, @Nullable RoutedReplica before) {
                 return owner == large[0] ? null : replica[0];
               }
