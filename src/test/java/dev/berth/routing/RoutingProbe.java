@@ -3,6 +3,7 @@ package dev.berth.routing;
 import dev.berth.api.BerthException;
 import dev.berth.api.ReplicaSelection;
 import dev.berth.api.RequestContext;
+import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.routing.slots.Grant;
 import dev.berth.routing.slots.RemoteReplica;
@@ -76,6 +77,43 @@ public final class RoutingProbe {
   public static long overtakenNanos(Object request) {
     return SlotsProbe.overtakenNanos(
         java.util.Objects.requireNonNull(((SlotRequest) request).waiter));
+  }
+
+  /** The settings, with other rules of batches. */
+  public static RouterSettings batching(RouterSettings of, @Nullable BatchSettings rules) {
+    return new RouterSettings(
+        of.maxQueued(),
+        of.queueTimeoutNanos(),
+        of.reservationTtlNanos(),
+        of.maxReservationTtlNanos(),
+        of.refusalStatus(),
+        of.retryAfterSeconds(),
+        of.requestTimeoutNanos(),
+        of.maxOvertakeNanos(),
+        of.autoscales(),
+        rules);
+  }
+
+  /** The key with which a request waits for its batch; null if it runs alone. */
+  public static @Nullable String batchKey(Object request) {
+    Waiter waiter = ((SlotRequest) request).waiter;
+    return waiter == null ? null : SlotsProbe.batchKey(waiter);
+  }
+
+  /** Since when a request waits. */
+  public static long sinceNanos(Object request) {
+    return ((SlotRequest) request).sinceNanos();
+  }
+
+  /** Whether a grant has a seat in a batch. */
+  public static boolean isSeated(Runnable grant) {
+    Grant carried = ((SlotRequest) grant).grant;
+    return carried != null && carried.batch() != null;
+  }
+
+  /** The replica set aside for a larger request; empty when there is none. */
+  public static String kept(DeploymentRouter router) {
+    return SlotsProbe.kept(router.queue);
   }
 
   /** Number of slots of a request. */

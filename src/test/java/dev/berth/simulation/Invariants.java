@@ -9,6 +9,7 @@ import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.view.LedgerView;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -48,6 +49,9 @@ final class Invariants implements Executions.Listener {
       LedgerView view = incarnation.replica.view();
       checkSlots(incarnation, view);
       checkDrain(incarnation, view);
+      if (on.batching) {
+        on.batches.check(incarnation);
+      }
       if (incarnation.stopped && view.running() + view.reserved() == 0) {
         checkExpired(view);
         count(incarnation, view);
@@ -150,7 +154,8 @@ final class Invariants implements Executions.Listener {
             && !Ledgers.isKeptForRemote(slots)
             && tried(instance, incarnation.replica.replicaId()) == 0
             && !instance.avoids(Replicas.info(incarnation.replica))
-            && on.controller.isRoutableAt(instance, incarnation)) {
+            && on.controller.isRoutableAt(instance, incarnation)
+            && (!on.batching || on.batches.isDue(instance, request(op), incarnation.replica))) {
           throw on.world.fail(
               "%s: %s of cost %d waits beside as many free slots of %s: %s"
                   .formatted(
@@ -204,7 +209,8 @@ final class Invariants implements Executions.Listener {
     }
     int cost = large.cost;
     List<String> fitting = RoutingProbe.holding(instance.router, cost); // as it is reported
-    if (overdue(large) && fitting.equals(List.of(replica.replicaId()))) {
+    boolean kept = replica.replicaId().equals(RoutingProbe.kept(instance.router));
+    if (overdue(large) && (kept || fitting.equals(List.of(replica.replicaId())))) {
       throw on.world.fail(
           "%s of cost %d was overtaken for too long at %s".formatted(large, cost, fitting));
     }
@@ -255,10 +261,14 @@ final class Invariants implements Executions.Listener {
     }
     for (Op op : on.workload.ops) {
       Object request = op.call != null ? op.call : op.choice;
+      if (request == granted && RoutingProbe.isSeated(granted)) {
+        on.batches.seated(op);
+      }
       if (op.at == instance
           && !op.over()
           && request != null
           && request != granted
+          && Objects.equals(RoutingProbe.batchKey(request), RoutingProbe.batchKey(granted))
           && RoutingProbe.isWaiting(request)
           && !mayStay(op, replica)
           && mayUse(op, RoutingProbe.cost(granted), replica, instance)
@@ -311,7 +321,7 @@ final class Invariants implements Executions.Listener {
                 each ->
                     each.seat.instance != op.at
                         && each.replica.replicaId().equals(execution.replicaId));
-    if (away && op.source == null && !op.longBody && op.lateNanos() > ROUNDED_UP_NANOS) {
+    if (away && !on.batching && op.source == null && !op.longBody && op.lateNanos() > ROUNDED_UP_NANOS) {
       throw on.world.fail(op + ": begins " + op.lateNanos() / 1_000 + " µs after its deadline");
     }
   }
@@ -389,6 +399,7 @@ final class Invariants implements Executions.Listener {
           "attempts remembered for ever");
       require(
           incarnation.replica.slots().rememberedLeases() == 0, view, "leases remembered for ever");
+      on.batches.checkAtEnd(incarnation);
       count(incarnation, view);
     }
     for (Op op : on.workload.ops) {

@@ -48,6 +48,7 @@ final class SimulatedInstance {
   final ReplicaHost host;
   final Routers routers;
   final DeploymentRouter router;
+  final ReplicaLimits limits; // of its replicas
   RoutingSnapshot.SnapshotVersion lastVersion =
       RoutingSnapshot.SnapshotVersion.NONE; // as the checker saw it
   private final World world;
@@ -104,6 +105,7 @@ final class SimulatedInstance {
             PlaneBuilder.handlers(PlaneBuilder.hooks(control)),
             explained::explained,
             settings.limits());
+    limits = settings.limits().replica();
     host = plane.host;
     routers = plane.routers;
     router = routers.router(Settings.DEPLOYMENT, settings.router());

@@ -147,6 +147,11 @@ final class Workload {
   }
 
   private Request received(Op op) {
+    Request plain = unmarked(op);
+    return on.batching ? SimulatedBatches.marked(plain, op.requestId) : plain;
+  }
+
+  private Request unmarked(Op op) {
     String path = "/" + op.requestId;
     int drawn = random.nextInt(20);
     if (drawn < 14) {
@@ -204,7 +209,8 @@ final class Workload {
     CallOptions options =
         CallOptions.defaults()
             .withRequestId(op.requestId)
-            .withReservationTtl(Duration.ofNanos(ttlNanos()));
+            .withReservationTtl(Duration.ofNanos(ttlNanos()))
+            .withCost(op.cost);
     if (op.hasDeadline()) {
       options =
           options.withTimeout(

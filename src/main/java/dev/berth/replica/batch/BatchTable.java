@@ -32,12 +32,12 @@ public final class BatchTable implements BatchSeats {
   /** Share of a new duration in the learnt one: 1/8. */
   private static final int LEARNING_SHIFT = 3;
 
-  private final Supplier<BatchSettings> settings;
+  final Supplier<BatchSettings> settings;
   private final LongSupplier nanoClock;
   private final BatchPorts ports;
-  private final Map<String, BatchLine> lines = new LinkedHashMap<>(); // none is empty
+  final Map<String, BatchLine> lines = new LinkedHashMap<>(); // none is empty
   private final List<Batch> gathering = new ArrayList<>(); // sealed, with requests missing
-  private int places; // batches from their opening to their end
+  int places; // batches from their opening to their end
   private boolean placeFreed; // since the last effects
   private List<Batch> opened = new ArrayList<>(); // to be filled and sealed
   private List<Batch> started = new ArrayList<>(); // to be run
@@ -54,7 +54,7 @@ public final class BatchTable implements BatchSeats {
   }
 
   /** Loose requests with one key, oldest first. */
-  private static final class BatchLine {
+  static final class BatchLine {
     final List<BatchEntry> entries = new ArrayList<>();
     BatchSettings rules;
 

@@ -115,7 +115,7 @@ public final class WaiterQueue {
   private boolean news; // a waiter arrived that needs fewer
   private boolean unusable; // offers may be left for a waiter of several slots that has left
   private @Nullable Waiter keeper; // has the replica set aside
-  private @Nullable RoutedReplica kept;
+  @Nullable RoutedReplica kept;
 
   private final AtomicInteger moreSlots = new AtomicInteger(); // needed beside one per waiter
   private volatile boolean overtaken; // a remote router took slots while a waiter waited

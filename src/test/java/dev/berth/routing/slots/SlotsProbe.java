@@ -38,6 +38,16 @@ public final class SlotsProbe {
     return queue.sizeByLoop.get(loop);
   }
 
+  public static @Nullable String batchKey(Waiter waiter) {
+    return waiter.batchKey;
+  }
+
+  /** The replica set aside for a larger request; empty when there is none. */
+  public static String kept(WaiterQueue queue) {
+    RoutedReplica kept = queue.kept;
+    return kept == null ? "" : kept.info.replicaId();
+  }
+
   public static long overtakenNanos(Waiter waiter) {
     return waiter.overtakenNanos;
   }

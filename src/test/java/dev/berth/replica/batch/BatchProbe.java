@@ -1,0 +1,27 @@
+package dev.berth.replica.batch;
+
+import dev.berth.protocol.port.BatchSeats;
+
+/** Looks into the batches of a replica, for the simulation. */
+public final class BatchProbe {
+  private BatchProbe() {}
+
+  /** Whether one more batch may start. */
+  public static boolean hasPlace(BatchSeats of) {
+    BatchTable table = (BatchTable) of;
+    return table.places < table.settings.get().maxConcurrent();
+  }
+
+  /** Since when the first loose request waits; {@code none} when there is none. */
+  public static long looseSince(BatchSeats of, long none) {
+    return ((BatchTable) of)
+        .lines.values().stream()
+            .flatMap(line -> line.entries.stream())
+            .mapToLong(each -> each.sinceNanos)
+            .reduce(none, (first, next) -> next - first < 0 ? next : first);
+  }
+
+  public static int waiting(BatchSeats of) {
+    return ((BatchTable) of).waiting();
+  }
+}
