@@ -111,9 +111,9 @@ public final class RoutingProbe {
     return carried != null && carried.batch() != null;
   }
 
-  /** The replica set aside for a larger request; empty when there is none. */
-  public static String kept(DeploymentRouter router) {
-    return SlotsProbe.kept(router.queue);
+  /** Whether a replica is set aside for a request that came before a place. */
+  public static boolean isKept(DeploymentRouter router, String replicaId, long place) {
+    return SlotsProbe.isKept(router.queue, replicaId, place);
   }
 
   /** Number of slots of a request. */

@@ -152,17 +152,19 @@ final class Invariants implements Executions.Listener {
             && !slots.draining()
             && slots.maxOngoing() - slots.ongoing() >= op.cost
             && !Ledgers.isKeptForRemote(slots)
+            && !RoutingProbe.isKept(instance.router, incarnation.replica.replicaId(), place(op))
             && tried(instance, incarnation.replica.replicaId()) == 0
             && !instance.avoids(Replicas.info(incarnation.replica))
             && on.controller.isRoutableAt(instance, incarnation)
             && (!on.batching || on.batches.isDue(instance, request(op), incarnation.replica))) {
           throw on.world.fail(
-              "%s: %s of cost %d waits beside as many free slots of %s: %s"
+              "%s: %s of cost %d waits beside as many free slots of %s: %s %s"
                   .formatted(
                       instance.node,
                       op,
                       op.cost,
                       incarnation.replica.replicaId(),
+                      on.batches.text(incarnation),
                       waiting.stream()
                           .map(each -> place(each) + ": " + each.cost + " " + overdue(each))
                           .toList()));
@@ -198,6 +200,10 @@ final class Invariants implements Executions.Listener {
    */
   private void checkOvertaking(SimulatedInstance instance, Runnable granted, ReplicaInfo replica) {
     long place = RoutingProbe.place(granted);
+    if (RoutingProbe.isKept(instance.router, replica.replicaId(), place)) {
+      throw on.world.fail(
+          "place %d got a slot that is set aside at %s".formatted(place, replica.replicaId()));
+    }
     Op large = null;
     for (Op op : waitingAt(instance)) {
       if (request(op) != granted && op.cost > 1 && (large == null || place(op) < place(large))) {
@@ -209,8 +215,7 @@ final class Invariants implements Executions.Listener {
     }
     int cost = large.cost;
     List<String> fitting = RoutingProbe.holding(instance.router, cost); // as it is reported
-    boolean kept = replica.replicaId().equals(RoutingProbe.kept(instance.router));
-    if (overdue(large) && (kept || fitting.equals(List.of(replica.replicaId())))) {
+    if (overdue(large) && fitting.equals(List.of(replica.replicaId()))) {
       throw on.world.fail(
           "%s of cost %d was overtaken for too long at %s".formatted(large, cost, fitting));
     }

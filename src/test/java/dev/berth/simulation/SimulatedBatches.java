@@ -230,6 +230,12 @@ final class SimulatedBatches {
         && BatchProbe.hasPlace(seats(at, replica));
   }
 
+  /** The state of a replica's batches, for a failure's report. */
+  String text(SimulatedController.Incarnation at) {
+    BatchSeats seats = at.seat.instance.host.batchesOf(at.replica.address());
+    return seats == null ? "" : BatchProbe.text(seats);
+  }
+
   private boolean wasAwake(SimulatedLoop loop) {
     return loop.stalledUntilNanos() + TIMER_NANOS < on.world.elapsedNanos();
   }

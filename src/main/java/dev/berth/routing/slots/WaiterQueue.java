@@ -114,7 +114,7 @@ public final class WaiterQueue {
   private int unfit = NONE; // no replica has as many free slots; valid unless unseen is set
   private boolean news; // a waiter arrived that needs fewer
   private boolean unusable; // offers may be left for a waiter of several slots that has left
-  private @Nullable Waiter keeper; // has the replica set aside
+  @Nullable Waiter keeper; // has the replica set aside
   @Nullable RoutedReplica kept;
 
   private final AtomicInteger moreSlots = new AtomicInteger(); // needed beside one per waiter

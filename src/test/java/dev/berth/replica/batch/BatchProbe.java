@@ -21,6 +21,11 @@ public final class BatchProbe {
             .reduce(none, (first, next) -> next - first < 0 ? next : first);
   }
 
+  public static String text(BatchSeats of) {
+    BatchTable table = (BatchTable) of;
+    return table.places + " batches, lines " + table.lines.keySet() + ", " + table.settings.get();
+  }
+
   public static int waiting(BatchSeats of) {
     return ((BatchTable) of).waiting();
   }

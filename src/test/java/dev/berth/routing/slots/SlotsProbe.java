@@ -42,10 +42,14 @@ public final class SlotsProbe {
     return waiter.batchKey;
   }
 
-  /** The replica set aside for a larger request; empty when there is none. */
-  public static String kept(WaiterQueue queue) {
+  /** Whether a replica is set aside for a request that came before a place. */
+  public static boolean isKept(WaiterQueue queue, String replicaId, long place) {
+    Waiter keeper = queue.keeper;
     RoutedReplica kept = queue.kept;
-    return kept == null ? "" : kept.info.replicaId();
+    return keeper != null
+        && kept != null
+        && keeper.sequence < place
+        && kept.info.replicaId().equals(replicaId);
   }
 
   public static long overtakenNanos(Waiter waiter) {
