@@ -250,6 +250,11 @@ public final class RoutingProbe {
     return SlotsProbe.waitingOn(router.queue, loop);
   }
 
+  /** Slots of the first larger request, if it came before a place and is overdue; else 0. */
+  public static int overdueBefore(DeploymentRouter router, long place) {
+    return SlotsProbe.overdueBefore(router.queue, place);
+  }
+
   /** The replicas that a router may use, and that have so many slots as far as it knows. */
   public static List<String> holding(DeploymentRouter router, int cost) {
     return Arrays.stream(router.replicas.all)

@@ -142,9 +142,7 @@ final class Invariants implements Executions.Listener {
   private void checkLargeWorkConserved(SimulatedInstance instance) {
     List<Op> waiting = waitingAt(instance);
     for (Op op : waiting) {
-      boolean behind =
-          waiting.stream()
-              .anyMatch(other -> place(other) < place(op) && overdue(other) && other.cost > 1);
+      boolean behind = RoutingProbe.overdueBefore(instance.router, place(op)) > 0;
       for (SimulatedController.Incarnation incarnation : on.controller.incarnations) {
         SlotLedger slots = incarnation.replica.slots();
         if (!behind
@@ -204,20 +202,14 @@ final class Invariants implements Executions.Listener {
       throw on.world.fail(
           "place %d got a slot that is set aside at %s".formatted(place, replica.replicaId()));
     }
-    Op large = null;
-    for (Op op : waitingAt(instance)) {
-      if (request(op) != granted && op.cost > 1 && (large == null || place(op) < place(large))) {
-        large = op;
+    int cost = RoutingProbe.overdueBefore(instance.router, place);
+    if (cost > 0) {
+      List<String> fitting = RoutingProbe.holding(instance.router, cost); // as it is reported
+      if (fitting.equals(List.of(replica.replicaId()))) {
+        throw on.world.fail(
+            "place %d got a slot, and one ahead, of cost %d, was overtaken for too long at %s"
+                .formatted(place, cost, fitting));
       }
-    }
-    if (large == null || place(large) > place) {
-      return;
-    }
-    int cost = large.cost;
-    List<String> fitting = RoutingProbe.holding(instance.router, cost); // as it is reported
-    if (overdue(large) && fitting.equals(List.of(replica.replicaId()))) {
-      throw on.world.fail(
-          "%s of cost %d was overtaken for too long at %s".formatted(large, cost, fitting));
     }
   }
 

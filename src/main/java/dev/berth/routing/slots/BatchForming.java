@@ -28,6 +28,7 @@ public final class BatchForming {
   private final LongConsumer wake; // requests a call of onWake after this many nanoseconds
   private final Map<String, KeyLine> lines = new HashMap<>(); // none is empty
   private final List<Waiter> members = new ArrayList<>();
+  private @Nullable Waiter passed; // the first of several slots beside or ahead of a member
   private long round = 1;
   private int alone; // linked waiters without a key
   private int stuck; // lines that are stuck
@@ -135,16 +136,19 @@ public final class BatchForming {
   /** Gathers the waiters of a batch, in their order. */
   private void gather(WaiterQueue queue, Waiter head, int max) {
     members.clear();
+    passed = null;
     KeyLine line = lines.get(head.batchKey);
     int left = line == null ? 0 : line.size; // none is behind the last one
     for (Waiter each = head; !queue.isEnds(each) && left > 0; each = each.after) {
-      if (!java.util.Objects.equals(each.batchKey, head.batchKey)) {
-        continue;
-      }
-      left--;
+      boolean isMember = java.util.Objects.equals(each.batchKey, head.batchKey);
+      left -= isMember ? 1 : 0;
       if (each.waiting() && !each.owner.paused()) {
-        members.add(each);
-        if (members.size() == max) {
+        if (isMember) {
+          members.add(each);
+        } else if (passed == null && each.cost > 1) {
+          passed = each;
+        }
+        if (members.size() == max || each != head && queue.isOverdue(each)) {
           return;
         }
       }
@@ -258,7 +262,6 @@ public final class BatchForming {
   private boolean grantEach(
       WaiterQueue queue, RoutedReplica to, @Nullable BatchGroup group, int size) {
     int granted = 0;
-    Waiter passed = null; // an older one that needs more slots than are free
     for (Waiter each : members) {
       if (granted == size || group != null && group.room() == 0) {
         break;
@@ -270,13 +273,13 @@ public final class BatchForming {
       if (grant != null) {
         granted++;
         queue.give(each, group == null ? grant : grant.seated(group));
-        if (passed != null && passed.overtakenNanos == Waiter.NEVER) {
-          passed.overtakenNanos = source.now();
+        if (passed != null && passed.sequence < each.sequence) {
+          queue.overtake(passed);
         }
       } else if (each.cost == 1 && !each.owner.picky() && each.owner.limit().isEmpty()
-          || queue.isKept(to)) {
+          || queue.isOverdue(each)) {
         break; // no slot is left, or it is set aside for this one
-      } else if (each.cost > 1 && passed == null) {
+      } else if (each.cost > 1 && (passed == null || each.sequence < passed.sequence)) {
         passed = each;
       }
     }
@@ -286,12 +289,19 @@ public final class BatchForming {
   /** Seats waiters in a batch that a replica opened for loose requests. */
   void fill(WaiterQueue queue, RoutedReplica replica, BatchGroup group) {
     Waiter head = queue.afterEnds();
+    Waiter large = null;
     while (!queue.isEnds(head) && !group.key().equals(head.batchKey)) {
+      if (queue.isOverdue(head)) {
+        return;
+      }
+      large = large == null && head.cost > 1 ? head : large;
       head = head.after;
     }
     if (!queue.isEnds(head)) {
       gather(queue, head, group.room());
-      grantEach(queue, replica, group, group.room());
+      if (grantEach(queue, replica, group, group.room())) {
+        queue.overtake(large);
+      }
     }
   }
 

@@ -97,7 +97,7 @@ public final class WaiterQueue {
   private static final int NONE = Integer.MAX_VALUE;
   private static final long NEVER = Waiter.NEVER;
 
-  private final GrantSource source;
+  final GrantSource source;
   private final @Nullable BatchForming forming; // used by the runner; null without batches
   private final RoutingExclusions blocked;
   private final AtomicInteger size = new AtomicInteger(); // admitted waiters that have not ended
@@ -333,6 +333,7 @@ public final class WaiterQueue {
         if (!waiter.owner.paused()) {
           if (forming.form(this, waiter, closed)) {
             next = ends.after; // others than this one have left
+            overtake(large);
           } else {
             passedOver = true;
           }
@@ -346,9 +347,7 @@ public final class WaiterQueue {
         if (grant != null) {
           unlink(waiter);
           hand(waiter, grant);
-          if (large != null && large.overtakenNanos == NEVER) {
-            large.overtakenNanos = source.now();
-          }
+          overtake(large);
         } else {
           if (!waiter.owner.picky() && !source.waitersMayLeave()) {
             // Without a limit, no waiter behind gets as many slots either.
@@ -394,12 +393,22 @@ public final class WaiterQueue {
   private @Nullable RoutedReplica keepFor(Waiter large) {
     if (overtaken) {
       overtaken = false;
-      large.overtakenNanos = large.overtakenNanos == NEVER ? source.now() : large.overtakenNanos;
+      overtake(large);
     }
-    boolean due =
-        large.overtakenNanos != NEVER
-            && source.now() - large.overtakenNanos >= source.maxOvertakeNanos();
-    return due ? keep(large, source.keptFor(large.owner, kept)) : keep(null, null);
+    return isOverdue(large) ? keep(large, source.keptFor(large.owner, kept)) : keep(null, null);
+  }
+
+  /** Records that a younger waiter got slots past a waiter of several; no effect for null. */
+  void overtake(@Nullable Waiter large) {
+    if (large != null && large.overtakenNanos == NEVER) {
+      large.overtakenNanos = source.now();
+    }
+  }
+
+  /** Returns whether a waiter of several slots has been overtaken for the maximum time. */
+  boolean isOverdue(Waiter waiter) {
+    return waiter.overtakenNanos != NEVER
+        && source.now() - waiter.overtakenNanos >= source.maxOvertakeNanos();
   }
 
   private boolean isStuck() {
@@ -505,8 +514,10 @@ public final class WaiterQueue {
   private boolean handOffToOldest(RoutedReplica replica, int done) {
     absorb();
     Waiter waiter = forming != null && forming.isAlone() ? ends : ends.after;
+    Waiter large = null; // joins a batch, and is passed
     while (waiter != ends && !takes(waiter, replica)) {
-      waiter = waiter.after;
+      large = large == null && waiter.cost > 1 ? waiter : large;
+      waiter = isOverdue(waiter) ? ends : waiter.after;
     }
     Grant grant = waiter == ends ? null : Pick.passOn(replica, done, waiter.owner);
     if (grant == null) {
@@ -516,6 +527,7 @@ public final class WaiterQueue {
       unseen = true;
     }
     handOffs.increment();
+    overtake(large);
     unlink(waiter);
     hand(waiter, grant);
     return true;

@@ -52,6 +52,20 @@ public final class SlotsProbe {
         && kept.info.replicaId().equals(replicaId);
   }
 
+  /** Slots of the first waiter of several, if it is before a place and overdue; else 0. */
+  public static int overdueBefore(WaiterQueue queue, long place) {
+    Waiter first = queue.afterEnds();
+    while (!queue.isEnds(first) && (first.cost == 1 || !first.waiting() || first.owner.paused())) {
+      first = first.after;
+    }
+    boolean overdue =
+        !queue.isEnds(first)
+            && first.sequence < place
+            && first.overtakenNanos != Waiter.NEVER
+            && queue.source.now() - first.overtakenNanos >= queue.maxOvertakeNanos();
+    return overdue ? first.cost : 0;
+  }
+
   public static long overtakenNanos(Waiter waiter) {
     return waiter.overtakenNanos;
   }
