@@ -284,7 +284,10 @@ final class Invariants implements Executions.Listener {
   /** Whether the slots granted to another could be its own: an offer is of one number of slots. */
   private static boolean mayUse(
       Op op, int granted, @Nullable ReplicaInfo replica, SimulatedInstance instance) {
-    boolean here = replica == null || replica.address().node().equals(instance.node);
+    if (replica == null) { // none is left, or none for as many slots
+      return op.cost >= granted || !instance.router.available();
+    }
+    boolean here = replica.address().node().equals(instance.node);
     return here ? op.cost <= granted : op.cost == granted;
   }
 
