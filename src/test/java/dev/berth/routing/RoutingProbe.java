@@ -100,6 +100,13 @@ public final class RoutingProbe {
     return waiter == null ? null : SlotsProbe.batchKey(waiter);
   }
 
+  /** Whether a request may go to a replica; a refusal of it to run the request may last. */
+  public static boolean accepts(DeploymentRouter router, Object request, ReplicaInfo replica) {
+    return Arrays.stream(router.replicas.all)
+        .filter(each -> each.info.replicaId().equals(replica.replicaId()))
+        .allMatch(((SlotRequest) request)::accepts);
+  }
+
   /** Since when a request waits. */
   public static long sinceNanos(Object request) {
     return ((SlotRequest) request).sinceNanos();

@@ -268,6 +268,7 @@ final class Invariants implements Executions.Listener {
           && Objects.equals(RoutingProbe.batchKey(request), RoutingProbe.batchKey(granted))
           && RoutingProbe.isWaiting(request)
           && !mayStay(op, replica)
+          && (replica == null || RoutingProbe.accepts(instance.router, request, replica))
           && mayUse(op, RoutingProbe.cost(granted), replica, instance)
           && RoutingProbe.place(request) < place) {
         if (instance.isBlocked(op.loopIndex)) {

@@ -302,13 +302,21 @@ public final class BatchForming {
       if (grantEach(queue, replica, group, group.room())) {
         queue.overtake(large);
       }
+      forget();
     }
+  }
+
+  /** Forgets the requests of the last batch, which an idle queue must not hold. */
+  private void forget() {
+    members.clear();
+    passed = null;
   }
 
   // --- the timer ---
 
   /** Requests a look at the end of the first window, unless an earlier one is requested. */
   void arm() {
+    forget();
     if (nextWindow < armedNanos) {
       armedNanos = nextWindow;
       wake.accept(Math.max(0, nextWindow - source.now()));
