@@ -285,8 +285,8 @@ final class Invariants implements Executions.Listener {
   /** Whether the slots granted to another could be its own: an offer is of one number of slots. */
   private static boolean mayUse(
       Op op, int granted, @Nullable ReplicaInfo replica, SimulatedInstance instance) {
-    if (replica == null) { // none is left, or none for as many slots
-      return op.cost >= granted || !instance.router.available();
+    if (replica == null) { // else none is left for this one, or none of as many slots
+      return !instance.router.available();
     }
     boolean here = replica.address().node().equals(instance.node);
     return here ? op.cost <= granted : op.cost == granted;
