@@ -259,7 +259,7 @@ final class Invariants implements Executions.Listener {
     for (Op op : on.workload.ops) {
       Object request = op.call != null ? op.call : op.choice;
       if (request == granted && RoutingProbe.isSeated(granted)) {
-        on.batches.seated(op);
+        on.batches.seated(op, RoutingProbe.granted(granted).replicaId());
       }
       if (op.at == instance
           && !op.over()

@@ -87,7 +87,7 @@ final class SimulatedBatches {
       soon(
           () -> {
             Replica replica = each.replica;
-            if (!each.stopped && !each.seat.instance.crashed()) {
+            if (!each.seat.instance.crashed()) {
               replica.configure(
                   replica.slots().maxOngoing(), limits(each.seat.instance), Replicas.HEALTH_CHECKS);
             }
@@ -125,8 +125,15 @@ final class SimulatedBatches {
     return 1 + Math.floorMod(requestId.hashCode(), 8);
   }
 
-  void seated(Op op) {
-    seated.put(op.requestId, on.world.elapsedNanos());
+  /** A seat in a batch, which may have opened with rules of its oldest loose request. */
+  void seated(Op op, String replicaId) {
+    long now = on.world.elapsedNanos();
+    seated.put(
+        op.requestId,
+        joined.values().stream()
+            .filter(each -> each.replicaId.equals(replicaId))
+            .mapToLong(Joined::nanos)
+            .reduce(now, Math::min));
     on.coverage.seen(Transition.BATCH_SEAT);
   }
 

@@ -9,6 +9,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -20,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * requests, and the number of batches that run. The truth of batches as the ledger is of slots.
  * Thread-safe: one lock guards all state, and {@link BatchPorts} are called without it.
  *
- * <p>A line keeps the rules of the moment at which its oldest request began to wait for a batch, so
+ * <p>A batch has the rules of the moment at which the first of its loose requests became loose, so
  * that a changed {@code max_batch_size} leaves waiting requests to the old one.
  */
 public final class BatchTable implements BatchSeats {
@@ -56,18 +57,18 @@ public final class BatchTable implements BatchSeats {
   /** Loose requests with one key, oldest first. */
   static final class BatchLine {
     final List<BatchEntry> entries = new ArrayList<>();
-    BatchSettings rules;
-
-    BatchLine(BatchSettings rules) {
-      this.rules = rules;
-    }
 
     BatchEntry head() {
       return entries.get(0);
     }
 
+    BatchSettings rules() {
+      return Objects.requireNonNull(head().rules);
+    }
+
     /** Adds a request behind all that have waited as long, whichever way it came. */
-    void add(BatchEntry entry) {
+    void add(BatchEntry entry, BatchSettings rules) {
+      entry.rules = rules;
       int at = entries.size();
       while (at > 0 && entries.get(at - 1).sinceNanos - entry.sinceNanos > 0) {
         at--;
@@ -78,13 +79,13 @@ public final class BatchTable implements BatchSeats {
     }
 
     boolean isFull() {
-      int fits = fitting(entries, rules);
-      return fits == rules.maxSize() || fits < entries.size();
+      int fits = fitting(entries, rules());
+      return fits == rules().maxSize() || fits < entries.size();
     }
 
     /** Returns the time left in its window; 0 or less when it has closed. */
     long leftNanos(long now, long learntNanos) {
-      long left = head().sinceNanos + rules.waitNanos() - now;
+      long left = head().sinceNanos + rules().waitNanos() - now;
       long deadline = head().deadlineNanos;
       return deadline == NEVER ? left : Math.min(left, deadline - learntNanos - now);
     }
@@ -124,7 +125,7 @@ public final class BatchTable implements BatchSeats {
         enter(entry, batch);
         closeIfComplete(batch);
       } else {
-        lines.computeIfAbsent(entry.key, key -> new BatchLine(settings.get())).add(entry);
+        lines.computeIfAbsent(entry.key, key -> new BatchLine()).add(entry, settings.get());
       }
     }
     look();
@@ -307,7 +308,7 @@ public final class BatchTable implements BatchSeats {
       boolean isDue =
           line.leftNanos(now, learntNanos) <= 0
               || line.isFull()
-              || places == 0 && line.rules.eager();
+              || places == 0 && line.rules().eager();
       if (isDue && (oldest == null || line.head().sinceNanos - oldest.head().sinceNanos < 0)) {
         oldest = line;
       }
@@ -331,13 +332,12 @@ public final class BatchTable implements BatchSeats {
   /** Opens a batch with the loose requests of a key that fit. */
   private Batch open(String key) {
     BatchLine line = lines.get(key);
-    Batch batch = new Batch(this, key, line == null ? settings.get() : line.rules, ++lastId);
+    Batch batch = new Batch(this, key, line == null ? settings.get() : line.rules(), ++lastId);
     places++;
     if (line != null) {
-      List<BatchEntry> first = line.entries.subList(0, fitting(line.entries, line.rules));
+      List<BatchEntry> first = line.entries.subList(0, fitting(line.entries, batch.rules));
       first.forEach(each -> enter(each, batch));
       first.clear();
-      line.rules = settings.get(); // of the next window
       forgetIfEmpty(line, key);
     }
     return batch;
@@ -384,9 +384,9 @@ public final class BatchTable implements BatchSeats {
     if (size == batch.entries.size()) {
       return;
     }
-    BatchLine line = lines.computeIfAbsent(batch.key, key -> new BatchLine(batch.rules));
+    BatchLine line = lines.computeIfAbsent(batch.key, key -> new BatchLine());
     List<BatchEntry> beyond = batch.entries.subList(size, batch.entries.size());
-    beyond.forEach(line::add);
+    beyond.forEach(each -> line.add(each, batch.rules));
     beyond.clear();
   }
 
