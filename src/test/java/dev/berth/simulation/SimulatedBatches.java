@@ -130,9 +130,10 @@ final class SimulatedBatches {
     long now = on.world.elapsedNanos();
     seated.put(
         op.requestId,
-        joined.values().stream()
-            .filter(each -> each.replicaId.equals(replicaId))
-            .mapToLong(Joined::nanos)
+        joined.entrySet().stream()
+            .filter(each -> each.getValue().replicaId.equals(replicaId))
+            .filter(each -> !on.workload.find(each.getKey()).over())
+            .mapToLong(each -> each.getValue().nanos)
             .reduce(now, Math::min));
     on.coverage.seen(Transition.BATCH_SEAT);
   }
