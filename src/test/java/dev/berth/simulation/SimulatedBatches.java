@@ -36,6 +36,9 @@ final class SimulatedBatches {
   /** What a timer's task waits for its loop, which is not stalled. */
   private static final long TIMER_NANOS = MS;
 
+  /** What a request waits at a replica; a cancelled one is not reported here. */
+  private static final long LONGEST_NANOS = 1_000 * MS;
+
   private static final int MAX_WAIT_MS = 20;
 
   private record InForce(BatchSettings rules, long fromNanos) {}
@@ -130,10 +133,10 @@ final class SimulatedBatches {
     long now = on.world.elapsedNanos();
     seated.put(
         op.requestId,
-        joined.entrySet().stream()
-            .filter(each -> each.getValue().replicaId.equals(replicaId))
-            .filter(each -> !on.workload.find(each.getKey()).over())
-            .mapToLong(each -> each.getValue().nanos)
+        joined.values().stream()
+            .filter(each -> each.replicaId.equals(replicaId))
+            .mapToLong(Joined::nanos)
+            .filter(nanos -> now - nanos < LONGEST_NANOS)
             .reduce(now, Math::min));
     on.coverage.seen(Transition.BATCH_SEAT);
   }
@@ -170,7 +173,7 @@ final class SimulatedBatches {
       throw on.world.fail(what + " is beyond its bounds (expected: one of " + possible + ")");
     }
     if (inForce(asked).stream().noneMatch(rules -> isEqual(rules.same(), items))) {
-      throw on.world.fail(what + " mixes requests that are not the same");
+      throw on.world.fail(what + " mixes requests that are not the same: " + inForce(asked));
     }
     int now = running.merge(replicaId, 1, Integer::sum);
     int most = possible.stream().mapToInt(BatchSettings::maxConcurrent).max().orElseThrow();
