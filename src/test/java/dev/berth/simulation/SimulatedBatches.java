@@ -46,6 +46,9 @@ final class SimulatedBatches {
   /** A request at a replica that has not started, and the earliest opening of its batch. */
   private record Joined(String replicaId, long nanos) {}
 
+  /** Every start of a replica: requests still reach one that was killed. */
+  final List<SimulatedController.Incarnation> replicas = new ArrayList<>();
+
   private final Simulation on;
   private final SplittableRandom random;
   private final List<InForce> history = new ArrayList<>();
@@ -86,7 +89,7 @@ final class SimulatedBatches {
     for (SimulatedInstance each : on.instances) {
       soon(() -> configure(each, removed ? null : rules()));
     }
-    for (SimulatedController.Incarnation each : on.controller.incarnations) {
+    for (SimulatedController.Incarnation each : replicas) {
       soon(
           () -> {
             Replica replica = each.replica;

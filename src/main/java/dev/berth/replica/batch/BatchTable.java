@@ -134,6 +134,7 @@ public final class BatchTable implements BatchSeats {
   private static void enter(BatchEntry entry, Batch batch) {
     entry.stage = BatchStage.SEATED;
     entry.batch = batch;
+    entry.key = batch.key; // the router's rules may be others than those here
     batch.entries.add(entry);
     batch.isUsed = true;
   }

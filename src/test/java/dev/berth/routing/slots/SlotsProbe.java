@@ -49,6 +49,7 @@ public final class SlotsProbe {
     return keeper != null
         && kept != null
         && keeper.sequence < place
+        && !keeper.owner.paused()
         && kept.info.replicaId().equals(replicaId);
   }
 
