@@ -47,7 +47,7 @@ final class SimulatedBatches {
   private record Joined(String replicaId, long nanos) {}
 
   /** Every start of a replica: requests still reach one that was killed. */
-  final List<SimulatedController.Incarnation> replicas = new ArrayList<>();
+  private final List<SimulatedController.Incarnation> replicas = new ArrayList<>();
 
   private final Simulation on;
   private final SplittableRandom random;
@@ -90,14 +90,23 @@ final class SimulatedBatches {
       soon(() -> configure(each, removed ? null : rules()));
     }
     for (SimulatedController.Incarnation each : replicas) {
-      soon(
-          () -> {
-            Replica replica = each.replica;
-            if (!each.seat.instance.crashed()) {
-              replica.configure(
-                  replica.slots().maxOngoing(), limits(each.seat.instance), Replicas.HEALTH_CHECKS);
-            }
-          });
+      soon(() -> configure(each));
+    }
+  }
+
+  /** A replica has started, maybe with rules from before a change. */
+  void started(SimulatedController.Incarnation incarnation) {
+    replicas.add(incarnation);
+    if (on.batching) {
+      configure(incarnation);
+    }
+  }
+
+  private void configure(SimulatedController.Incarnation incarnation) {
+    SimulatedInstance at = incarnation.seat.instance;
+    Replica replica = incarnation.replica;
+    if (!at.crashed()) {
+      replica.configure(replica.slots().maxOngoing(), limits(at), Replicas.HEALTH_CHECKS);
     }
   }
 

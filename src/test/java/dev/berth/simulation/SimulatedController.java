@@ -135,7 +135,7 @@ final class SimulatedController {
           Incarnation incarnation = new Incarnation(seat, replica);
           seat.current = incarnation;
           incarnations.add(incarnation);
-          on.batches.replicas.add(incarnation);
+          on.batches.started(incarnation);
           publish();
         });
   }
