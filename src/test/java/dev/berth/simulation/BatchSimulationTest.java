@@ -13,7 +13,7 @@ class BatchSimulationTest extends SeededRuns<Simulation.Result> {
   private static final int SEEDS = Integer.getInteger("simulation.seeds", 200);
 
   BatchSimulationTest() {
-    super("simulation.batch.seed", Simulation::runBatches, Simulation.LEAST_EVENTS);
+    super("simulation.batch.seed", Simulation::runBatches, Simulation.LEAST_EVENTS_OF_BATCHES);
   }
 
   @Test

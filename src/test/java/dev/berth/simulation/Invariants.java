@@ -172,7 +172,7 @@ final class Invariants implements Executions.Listener {
   }
 
   private List<Op> waitingAt(SimulatedInstance instance) {
-    return on.workload.ops.stream()
+    return on.workload.open.stream()
         .filter(op -> op.at == instance && !op.over() && request(op) != null)
         .filter(op -> RoutingProbe.isWaiting(request(op)) && !instance.isBlocked(op.loopIndex))
         .toList();
@@ -217,7 +217,7 @@ final class Invariants implements Executions.Listener {
   private long tried(SimulatedInstance instance, String replicaId) {
     return !on.upstreams
         ? 0
-        : on.workload.ops.stream()
+        : on.workload.open.stream()
             .filter(
                 op ->
                     !op.over()
@@ -256,7 +256,7 @@ final class Invariants implements Executions.Listener {
         throw on.world.fail("place " + place + " got a slot on a blocked loop");
       }
     }
-    for (Op op : on.workload.ops) {
+    for (Op op : on.workload.open) {
       Object request = op.call != null ? op.call : op.choice;
       if (request == granted && RoutingProbe.isSeated(granted)) {
         on.batches.seated(op, RoutingProbe.granted(granted).replicaId());

@@ -21,6 +21,9 @@ import java.util.function.Predicate;
 final class Simulation {
   static final int LEAST_EVENTS = 10_000;
 
+  /** The same, of a run with batches, which has more instances. */
+  static final int LEAST_EVENTS_OF_BATCHES = 5_000;
+
   /** Longer than everything that anyone remembers, waits for, or holds. */
   /** One of so many seeds is measured, over two more lives. */
   private static final int MEASURED_EACH = 10;
@@ -116,7 +119,7 @@ final class Simulation {
             ? FaultRates.NONE
             : lossless ? FaultRates.drawOfLinks(random) : FaultRates.draw(random).andUnfit(random));
     nextFault();
-    world.runUntil(() -> world.ran() >= LEAST_EVENTS, invariants::check);
+    world.runUntil(() -> world.ran() >= leastEvents(), invariants::check);
     long events = world.ran();
     rough = false;
     workload.close();
@@ -128,6 +131,10 @@ final class Simulation {
       livesAgain();
     }
     return new Result(seed, world.hash(), events, workload.ops.size(), coverage);
+  }
+
+  private int leastEvents() {
+    return batching ? LEAST_EVENTS_OF_BATCHES : LEAST_EVENTS;
   }
 
   /** After another, shorter life each instance holds no more than after the one before. */
@@ -144,7 +151,7 @@ final class Simulation {
   }
 
   private void live() {
-    long until = world.ran() + LEAST_EVENTS / 4;
+    long until = world.ran() + leastEvents() / 4;
     workload.start();
     bus.rates(orderly ? FaultRates.NONE : FaultRates.draw(random));
     world.runUntil(() -> world.ran() >= until, invariants::check);

@@ -34,6 +34,7 @@ final class Workload {
   private final SplittableRandom random;
   final List<Op> ops = new ArrayList<>();
   final List<Op> active = new ArrayList<>();
+  final List<Op> open = new ArrayList<>(); // and those whose callers vanished
   private final Map<String, Op> byRequest = new HashMap<>();
   private final long meanGapNanos;
   private int number;
@@ -96,6 +97,8 @@ final class Workload {
     ops.add(op);
     byRequest.put(op.requestId, op);
     active.add(op);
+    open.removeIf(Op::over);
+    open.add(op);
     if (patient && !on.orderly && !on.lossless) {
       givesUp(op); // what is lost on the way would never be answered
     }

@@ -14,11 +14,13 @@ public final class BatchProbe {
 
   /** Since when the first loose request waits; {@code none} when there is none. */
   public static long looseSince(BatchSeats of, long none) {
-    return ((BatchTable) of)
-        .lines.values().stream()
-            .flatMap(line -> line.entries.stream())
-            .mapToLong(each -> each.sinceNanos)
-            .reduce(none, (first, next) -> next - first < 0 ? next : first);
+    long first = none;
+    for (BatchTable.BatchLine line : ((BatchTable) of).lines.values()) {
+      for (BatchEntry each : line.entries) {
+        first = each.sinceNanos - first < 0 ? each.sinceNanos : first;
+      }
+    }
+    return first;
   }
 
   public static String text(BatchSeats of) {
