@@ -257,9 +257,13 @@ public final class RoutingProbe {
     return SlotsProbe.waitingOn(router.queue, loop);
   }
 
-  /** Slots of the first larger request, if it came before a place and is overdue; else 0. */
-  public static int overdueBefore(DeploymentRouter router, long place) {
-    return SlotsProbe.overdueBefore(router.queue, place);
+  /** The replicas that can hold the first overdue request that came before a place. */
+  public static List<String> overdueAt(DeploymentRouter router, long place) {
+    List<RoutedReplica> routable =
+        Arrays.stream(router.replicas.all).filter(RoutedReplica::routable).toList();
+    return SlotsProbe.overdueAt(router.queue, place, routable).stream()
+        .map(each -> each.info.replicaId())
+        .toList();
   }
 
   /** The replicas that a router may use, and that have so many slots as far as it knows. */

@@ -95,7 +95,6 @@ public final class Footprint {
           replica.slots.SlotCounters.word
           replica.slots.SlotLedger.duplicates
           replica.slots.SlotLedger.sequences
-          routing.slots.BatchForming.round
           routing.CancelledCalls.unrepeated
           routing.CompletionRate.endedAtTick
           routing.CompletionRate.perSecond

@@ -142,7 +142,7 @@ final class Invariants implements Executions.Listener {
   private void checkLargeWorkConserved(SimulatedInstance instance) {
     List<Op> waiting = waitingAt(instance);
     for (Op op : waiting) {
-      boolean behind = RoutingProbe.overdueBefore(instance.router, place(op)) > 0;
+      boolean behind = !RoutingProbe.overdueAt(instance.router, place(op)).isEmpty();
       for (SimulatedController.Incarnation incarnation : on.controller.incarnations) {
         SlotLedger slots = incarnation.replica.slots();
         if (!behind
@@ -202,14 +202,11 @@ final class Invariants implements Executions.Listener {
       throw on.world.fail(
           "place %d got a slot that is set aside at %s".formatted(place, replica.replicaId()));
     }
-    int cost = RoutingProbe.overdueBefore(instance.router, place);
-    if (cost > 0) {
-      List<String> fitting = RoutingProbe.holding(instance.router, cost); // as it is reported
-      if (fitting.equals(List.of(replica.replicaId()))) {
-        throw on.world.fail(
-            "place %d got a slot, and one ahead, of cost %d, was overtaken for too long at %s"
-                .formatted(place, cost, fitting));
-      }
+    List<String> fitting = RoutingProbe.overdueAt(instance.router, place);
+    if (fitting.equals(List.of(replica.replicaId()))) {
+      throw on.world.fail(
+          "place %d got a slot, and one ahead was overtaken for too long at %s"
+              .formatted(place, fitting));
     }
   }
 

@@ -41,7 +41,7 @@ public class PumpBenchmark {
     queue.pump();
   }
 
-  private Grant grantFor(WaiterOwner waiting) {
+  private Grant grantFor(WaiterOwner waiting, RoutedReplica kept) {
     SlotLease lease = ledger.hold(HOLD_NANOS);
     return lease == null ? null : new Grant(null, lease, null);
   }

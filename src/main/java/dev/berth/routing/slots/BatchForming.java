@@ -4,16 +4,19 @@ import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.port.BatchSeats;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SplittableRandom;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Forms batches of the waiters of one queue. The runner of the {@link WaiterQueue} uses it, and no
- * other thread except in {@link #onWake}.
+ * Former of batches for the waiters of one queue. Only the runner of the {@link WaiterQueue} uses
+ * it, except {@link #onWake}.
  *
  * <p>The oldest waiter of a key and the next ones with this key are granted together: once they
  * fill a batch, once the window of the oldest is over, or at once where an idle replica is eager.
@@ -22,24 +25,30 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BatchForming {
   private static final long NEVER = Long.MAX_VALUE;
+  private static final int NONE = Integer.MAX_VALUE;
 
   private final SlotSource source;
   private final Supplier<@Nullable BatchSettings> settings;
   private final LongConsumer wake; // requests a call of onWake after this many nanoseconds
   private final Map<String, KeyLine> lines = new HashMap<>(); // none is empty
   private final List<Waiter> members = new ArrayList<>();
-  private @Nullable Waiter passed; // the first of several slots beside or ahead of a member
-  private long round = 1;
   private int alone; // linked waiters without a key
   private int stuck; // lines that are stuck
+  private int waits; // lines that wait for their window
   private long nextWindow = NEVER; // end of the first open window, as of the last look at each
   private volatile long armedNanos = NEVER; // time of the next wake
 
   /** Linked waiters with one key. */
-  private static final class KeyLine {
-    int size;
-    boolean isStuck; // until the next pump
-    long waitingIn; // last round without a due batch
+  static final class KeyLine {
+    private final String key;
+    private int size;
+    private int unfit = NONE; // no replica has as many free slots; valid until the next pump
+    private boolean isStuck; // each waiter needs as many; valid as long
+    private boolean isWaiting; // no batch was due in this round
+
+    private KeyLine(String key) {
+      this.key = key;
+    }
   }
 
   public BatchForming(
@@ -49,23 +58,42 @@ public final class BatchForming {
     this.wake = wake;
   }
 
+  /** Returns the forming of a queue whose waiters are granted alone. */
+  static BatchForming none() {
+    Supplier<ReplicaSet> unused =
+        () -> {
+          throw new IllegalStateException("no batches");
+        };
+    return new BatchForming(
+        new SlotSource(unused, () -> false, new SplittableRandom(), () -> 0, () -> 0),
+        () -> null,
+        nanos -> {});
+  }
+
   // --- the linked waiters ---
 
   void onLinked(Waiter waiter) {
     if (waiter.batchKey == null) {
       alone++;
-    } else {
-      lines.computeIfAbsent(waiter.batchKey, key -> new KeyLine()).size++;
+      return;
+    }
+    KeyLine line = lines.computeIfAbsent(waiter.batchKey, KeyLine::new);
+    waiter.line = line;
+    line.size++;
+    if (line.isStuck && waiter.cost < line.unfit) {
+      line.isStuck = false;
+      stuck--;
     }
   }
 
   void onUnlinked(Waiter waiter) {
-    KeyLine line = waiter.batchKey == null ? null : lines.get(waiter.batchKey);
+    KeyLine line = waiter.line;
     if (line == null) {
       alone--;
     } else if (--line.size == 0) {
       stuck -= line.isStuck ? 1 : 0;
-      lines.remove(waiter.batchKey);
+      waits -= line.isWaiting ? 1 : 0;
+      lines.remove(line.key);
     }
   }
 
@@ -74,23 +102,50 @@ public final class BatchForming {
     return alone == 0;
   }
 
-  /** Returns whether no linked waiter can be granted before the next pump. */
-  boolean isStuck() {
-    return alone == 0 && stuck > 0 && stuck == lines.size();
+  /** Returns whether no linked waiter can be granted before the next pump or the next window. */
+  boolean isSettled() {
+    return alone == 0 && stuck + waits == lines.size();
   }
 
   /** Makes all lines due for a look, since a slot may be free or a batch may have ended. */
   void forgetStuck() {
-    if (stuck > 0) {
-      lines.values().forEach(line -> line.isStuck = false);
-      stuck = 0;
+    for (KeyLine line : lines.values()) {
+      line.unfit = NONE;
+      line.isStuck = false;
     }
+    stuck = 0;
   }
 
   /** Begins a round, which looks at each line that is not stuck. */
   void begin() {
-    round++;
+    if (waits > 0) {
+      lines.values().forEach(line -> line.isWaiting = false);
+      waits = 0;
+    }
     nextWindow = NEVER;
+  }
+
+  /**
+   * Ends a round.
+   *
+   * @param all whether it looked at every waiter
+   */
+  void end(boolean all) {
+    members.clear(); // an idle queue holds no request
+    if (all) {
+      lines.values().stream().filter(line -> line.unfit != NONE).forEach(this::stick);
+    }
+    if (nextWindow < armedNanos) { // else an earlier look is requested
+      armedNanos = nextWindow;
+      wake.accept(Math.max(0, nextWindow - source.now()));
+    }
+  }
+
+  private void stick(KeyLine line) {
+    if (!line.isStuck && !line.isWaiting) {
+      line.isStuck = true;
+      stuck++;
+    }
   }
 
   // --- batches ---
@@ -107,17 +162,16 @@ public final class BatchForming {
    * @return whether a waiter was granted
    */
   boolean form(WaiterQueue queue, Waiter head, @Nullable RoutedReplica closed) {
-    String key = java.util.Objects.requireNonNull(head.batchKey);
-    KeyLine line = lines.get(key);
+    KeyLine line = head.line;
     BatchSettings rules = settings.get();
-    if (line == null || line.isStuck || line.waitingIn == round || rules == null) {
+    if (line == null || line.isWaiting || head.cost >= line.unfit || rules == null) {
       return false;
     }
     ReplicaSet set = source.replicas().get();
-    gather(queue, head, rules.maxSize());
+    gather(queue, head, line, rules.maxSize());
+    boolean isDue = members.size() == rules.maxSize() || isDue(set, head, line.key, rules);
     int size = rules.sizeFor(members.size());
-    boolean isDue = members.size() == rules.maxSize() || isDue(set, head, rules);
-    if (isDue && offerTo(queue, set, head, size, closed)) {
+    if (isDue && offerTo(queue, set, head, line.key, size, closed)) {
       return true;
     }
     if (head.owner.hopeless()) {
@@ -125,39 +179,40 @@ public final class BatchForming {
       return true;
     }
     if (!isDue) {
-      line.waitingIn = round;
-    } else if (!head.owner.picky() && head.cost == 1 && !source.waitersMayLeave()) {
-      line.isStuck = true;
-      stuck++;
+      line.isWaiting = true;
+      waits++;
+    } else if (!source.waitersMayLeave()) {
+      for (Waiter each : members) {
+        if (!each.owner.picky() && each.owner.limit().isEmpty()) {
+          line.unfit = Math.min(line.unfit, each.cost);
+        }
+      }
+      if (line.unfit == 1) {
+        stick(line);
+      }
     }
     return false;
   }
 
   /** Gathers the waiters of a batch, in their order. */
-  private void gather(WaiterQueue queue, Waiter head, int max) {
+  private void gather(WaiterQueue queue, Waiter head, KeyLine line, int max) {
     members.clear();
-    passed = null;
-    KeyLine line = lines.get(head.batchKey);
-    int left = line == null ? 0 : line.size; // none is behind the last one
+    int left = line.size; // none is behind the last one
     for (Waiter each = head; !queue.isEnds(each) && left > 0; each = each.after) {
-      boolean isMember = java.util.Objects.equals(each.batchKey, head.batchKey);
-      left -= isMember ? 1 : 0;
-      if (each.waiting() && !each.owner.paused()) {
-        if (isMember) {
+      if (each.line == line) {
+        left--;
+        if (each.waiting() && !each.owner.paused() && each.cost < line.unfit) {
           members.add(each);
-        } else if (passed == null && each.cost > 1) {
-          passed = each;
-        }
-        if (members.size() == max || each != head && queue.isOverdue(each)) {
-          return;
+          if (members.size() == max) {
+            return;
+          }
         }
       }
     }
   }
 
   /** Returns whether a batch with fewer than the maximum is due; otherwise keeps its time. */
-  private boolean isDue(ReplicaSet set, Waiter head, BatchSettings rules) {
-    String key = java.util.Objects.requireNonNull(head.batchKey);
+  private boolean isDue(ReplicaSet set, Waiter head, String key, BatchSettings rules) {
     long learnt = 0;
     for (RoutedReplica each : set.eligible) {
       BatchSeats seats = seatsOf(each, key);
@@ -196,20 +251,24 @@ public final class BatchForming {
    * with room for all, else the first in the ranker's order.
    */
   private boolean offerTo(
-      WaiterQueue queue, ReplicaSet set, Waiter head, int size, @Nullable RoutedReplica closed) {
-    String key = java.util.Objects.requireNonNull(head.batchKey);
+      WaiterQueue queue,
+      ReplicaSet set,
+      Waiter head,
+      String key,
+      int size,
+      @Nullable RoutedReplica closed) {
     List<RoutedReplica> order = order(set, head.owner);
     order.removeIf(each -> each == closed || !head.owner.accepts(each));
     for (RoutedReplica each : order) {
       BatchSeats seats = seatsOf(each, key);
-      if (seats != null && seats.loose(key) > 0 && grantAt(queue, each, seats, head, size)) {
+      if (seats != null && seats.loose(key) > 0 && grantAt(queue, each, head, key, size)) {
         return true;
       }
     }
     for (boolean whole : new boolean[] {true, false}) {
       for (RoutedReplica each : order) {
         boolean fits = each.maxOngoing() - each.ongoing() >= size;
-        if (fits == whole && grantAt(queue, each, seatsOf(each, key), head, size)) {
+        if (fits == whole && grantAt(queue, each, head, key, size)) {
           return true;
         }
       }
@@ -217,36 +276,31 @@ public final class BatchForming {
     return false;
   }
 
-  /** Returns the eligible replicas in the ranker's order, each once. */
+  /** Returns the replicas in the ranker's order, and then all that are eligible. */
   private List<RoutedReplica> order(ReplicaSet set, WaiterOwner who) {
     Pick.rank(set, who, source.ranking(), source.random());
-    List<RoutedReplica> order = new ArrayList<>(set.eligible.length);
+    List<RoutedReplica> order = new ArrayList<>();
     int size = set.eligible.length;
     for (int place = 0; place < source.ranking().size(); place++) {
       int index = source.ranking().get(place);
-      if (index >= 0 && index < size && !order.contains(set.eligible[index])) {
+      if (index >= 0 && index < size) {
         order.add(set.eligible[index]);
       }
     }
-    int start = size == 0 ? 0 : source.random().nextInt(size);
-    for (int i = 0; i < size; i++) {
-      RoutedReplica each = set.eligible[(start + i) % size];
-      if (!order.contains(each)) {
-        order.add(each);
-      }
-    }
+    List<RoutedReplica> all = Arrays.asList(set.eligible.clone());
+    Collections.rotate(all, size == 0 ? 0 : source.random().nextInt(size));
+    order.addAll(all);
     return order;
   }
 
-  private boolean grantAt(
-      WaiterQueue queue, RoutedReplica to, @Nullable BatchSeats seats, Waiter head, int size) {
+  private boolean grantAt(WaiterQueue queue, RoutedReplica to, Waiter head, String key, int size) {
+    BatchSeats seats = seatsOf(to, key);
     if (seats == null) { // remote, or its method runs alone
       return grantEach(queue, to, null, size);
     }
     if (to.ongoing() >= to.maxOngoing()) {
       return false; // a batch without a seat would start its loose requests early
     }
-    String key = java.util.Objects.requireNonNull(head.batchKey);
     BatchGroup group = seats.tryOpen(key, head.owner.sinceNanos());
     if (group == null) {
       return false;
@@ -262,6 +316,7 @@ public final class BatchForming {
   private boolean grantEach(
       WaiterQueue queue, RoutedReplica to, @Nullable BatchGroup group, int size) {
     int granted = 0;
+    Waiter passed = null; // an older one that needs more slots than are free
     for (Waiter each : members) {
       if (granted == size || group != null && group.room() == 0) {
         break;
@@ -273,13 +328,13 @@ public final class BatchForming {
       if (grant != null) {
         granted++;
         queue.give(each, group == null ? grant : grant.seated(group));
-        if (passed != null && passed.sequence < each.sequence) {
-          queue.overtake(passed);
+        if (passed != null && passed.overtakenNanos == Waiter.NEVER) {
+          passed.overtakenNanos = source.now();
         }
       } else if (each.cost == 1 && !each.owner.picky() && each.owner.limit().isEmpty()
-          || queue.isOverdue(each)) {
+          || queue.isKept(to)) {
         break; // no slot is left, or it is set aside for this one
-      } else if (each.cost > 1 && (passed == null || each.sequence < passed.sequence)) {
+      } else if (each.cost > 1 && passed == null) {
         passed = each;
       }
     }
@@ -288,38 +343,11 @@ public final class BatchForming {
 
   /** Seats waiters in a batch that a replica opened for loose requests. */
   void fill(WaiterQueue queue, RoutedReplica replica, BatchGroup group) {
-    Waiter head = queue.afterEnds();
-    Waiter large = null;
-    while (!queue.isEnds(head) && !group.key().equals(head.batchKey)) {
-      if (queue.isOverdue(head)) {
-        return;
-      }
-      large = large == null && head.cost > 1 ? head : large;
-      head = head.after;
-    }
-    if (!queue.isEnds(head)) {
-      gather(queue, head, group.room());
-      if (grantEach(queue, replica, group, group.room())) {
-        queue.overtake(large);
-      }
-      forget();
-    }
-  }
-
-  /** Forgets the requests of the last batch, which an idle queue must not hold. */
-  private void forget() {
-    members.clear();
-    passed = null;
-  }
-
-  // --- the timer ---
-
-  /** Requests a look at the end of the first window, unless an earlier one is requested. */
-  void arm() {
-    forget();
-    if (nextWindow < armedNanos) {
-      armedNanos = nextWindow;
-      wake.accept(Math.max(0, nextWindow - source.now()));
+    KeyLine line = lines.get(group.key());
+    if (line != null) {
+      gather(queue, queue.afterEnds(), line, group.room());
+      grantEach(queue, replica, group, group.room());
+      members.clear();
     }
   }
 

@@ -215,8 +215,8 @@ public final class RemoteReplica extends RoutedReplica {
   }
 
   @Override
-  boolean isOffered(int cost) {
-    return offers.stream().anyMatch(offer -> offer.cost == cost);
+  boolean isOffered(int from, int to) {
+    return offers.stream().anyMatch(offer -> offer.cost >= from && offer.cost <= to);
   }
 
   @Override

@@ -99,8 +99,8 @@ public abstract sealed class RoutedReplica permits LocalReplica, RemoteReplica {
   /** Counts remote slots that another instance's router transferred to this one. */
   public void takeOver(int cost) {}
 
-  /** Returns whether as many slots are offered together. */
-  boolean isOffered(int cost) {
+  /** Returns whether a number of slots within a range is offered together. */
+  boolean isOffered(int from, int to) {
     return false;
   }
 

@@ -21,7 +21,7 @@ public record SlotSource(
     RandomGenerator random,
     LongSupplier nanoClock,
     LongSupplier maxOvertake)
-    implements WaiterQueue.GrantSource {
+    implements GrantSource {
 
   /** Creates a source with a ranking of its own. */
   public SlotSource(
@@ -31,11 +31,6 @@ public record SlotSource(
       LongSupplier nanoClock,
       LongSupplier maxOvertake) {
     this(replicas, hasFallback, new ReplicaRanker.Ranking(), random, nanoClock, maxOvertake);
-  }
-
-  @Override
-  public @Nullable Grant grantFor(WaiterOwner owner) {
-    return grantFor(owner, null);
   }
 
   @Override
@@ -88,8 +83,17 @@ public record SlotSource(
   }
 
   @Override
-  public boolean isOffered(int cost) {
-    return Stream.of(replicas.get().all).anyMatch(each -> each.isOffered(cost));
+  public int mostFree() {
+    int most = 0;
+    for (RoutedReplica each : replicas.get().eligible) {
+      most = Math.max(most, each.maxOngoing() - each.ongoing());
+    }
+    return most;
+  }
+
+  @Override
+  public boolean isOffered(int from, int to) {
+    return Stream.of(replicas.get().all).anyMatch(each -> each.isOffered(from, to));
   }
 
   @Override

@@ -16,6 +16,7 @@ public final class Waiter {
   final WaiterOwner owner;
   final int cost;
   final @Nullable String batchKey; // null if the request runs alone
+  BatchForming.@Nullable KeyLine line; // of its key, once linked; used by the runner
   long overtakenNanos = NEVER; // since when younger waiters have taken slots; used by the runner
   final long sequence; // place in the queue; kept when a request waits again
   private final AtomicBoolean waiting = new AtomicBoolean(true);

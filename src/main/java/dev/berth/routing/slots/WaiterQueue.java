@@ -46,59 +46,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WaiterQueue {
 
-  /** Source of the slots that the pump grants. */
-  public interface GrantSource {
-    /** Returns a slot for a waiter, or null if no replica that the waiter accepts is free. */
-    @Nullable Grant grantFor(WaiterOwner owner);
-
-    /** Returns whether a replica has a known limit of this name. */
-    default boolean isLimited(String limit) {
-      return false;
-    }
-
-    /** Returns whether waiters may leave the queue although no slot is free. */
-    default boolean waitersMayLeave() {
-      return false;
-    }
-
-    /** Returns slots of a replica other than {@code kept}, as {@link #grantFor} does. */
-    default @Nullable Grant grantFor(WaiterOwner owner, @Nullable RoutedReplica kept) {
-      return grantFor(owner);
-    }
-
-    /** Returns the maximum time for which a waiter is overtaken. */
-    default long maxOvertakeNanos() {
-      return Long.MAX_VALUE;
-    }
-
-    /** Returns the time on the nano clock. */
-    default long now() {
-      return 0;
-    }
-
-    /**
-     * Returns the replica to set aside for a waiter; null if none can hold it.
-     *
-     * @param before the replica set aside so far, which is preferred
-     */
-    default @Nullable RoutedReplica keptFor(WaiterOwner owner, @Nullable RoutedReplica before) {
-      return null;
-    }
-
-    /** Returns whether as many slots are offered together. */
-    default boolean isOffered(int cost) {
-      return false;
-    }
-
-    /** Declines the offered slots: each waiter was looked at, and none accepts them. */
-    default void declineOffers() {}
-  }
-
   private static final int NONE = Integer.MAX_VALUE;
   private static final long NEVER = Waiter.NEVER;
 
   final GrantSource source;
-  private final @Nullable BatchForming forming; // used by the runner; null without batches
+  private final BatchForming forming; // used by the runner
   private final RoutingExclusions blocked;
   private final AtomicInteger size = new AtomicInteger(); // admitted waiters that have not ended
   final AtomicIntegerArray sizeByLoop; // waiters that joined, indexed by loop
@@ -113,6 +65,7 @@ public final class WaiterQueue {
   private final Set<String> full = new HashSet<>(); // limits without room in this round
   private int unfit = NONE; // no replica has as many free slots; valid unless unseen is set
   private boolean news; // a waiter arrived that needs fewer
+  private boolean exhausted; // a waiter of one slot that accepts every replica got none
   private boolean unusable; // offers may be left for a waiter of several slots that has left
   @Nullable Waiter keeper; // has the replica set aside
   @Nullable RoutedReplica kept;
@@ -126,14 +79,13 @@ public final class WaiterQueue {
    * @param blocked loops whose waiters the pump skips; call {@link #pump} after a loop recovers
    */
   public WaiterQueue(GrantSource source, RoutingExclusions blocked) {
-    this(source, blocked, null);
+    this(source, blocked, BatchForming.none());
   }
 
   /**
    * @param forming forms the batches of waiters with a {@link WaiterOwner#batchKey}
    */
-  public WaiterQueue(
-      GrantSource source, RoutingExclusions blocked, @Nullable BatchForming forming) {
+  public WaiterQueue(GrantSource source, RoutingExclusions blocked, BatchForming forming) {
     this.source = source;
     this.forming = forming;
     this.blocked = blocked;
@@ -297,12 +249,10 @@ public final class WaiterQueue {
     if (unseen) {
       unseen = false; // a slot freed from now on causes another round
       unfit = NONE;
-      if (forming != null) {
-        forming.forgetStuck();
-      }
+      forming.forgetStuck();
     }
     absorb();
-    if ((unfit == NONE || news) && !isStuck()) {
+    if (unfit == NONE || news) {
       grantAll();
     }
     if (unusable && moreSlots.get() == 0) {
@@ -316,103 +266,88 @@ public final class WaiterQueue {
   }
 
   private void grantAll() {
-    boolean exhausted = false; // a waiter of one slot that accepts every replica got none
-    boolean passedOver = false; // a waiter that accepts only some replicas got none
+    boolean passedOver = false; // a waiter got none
+    boolean offered = moreSlots.get() > 0 && source.isOffered(2, NONE);
+    exhausted = false;
     RoutedReplica closed = null; // set aside for a waiter ahead
-    Waiter large = null; // the first waiter of several slots that got none
+    Waiter large = null; // of several slots, passed over for the first time
     news = false;
-    if (forming != null) {
-      forming.begin();
-    }
+    forming.begin();
     Waiter waiter = ends.after;
-    while (waiter != ends && !(exhausted && moreSlots.get() == 0) && !isStuck()) {
-      Waiter next = waiter.after;
+    while (waiter != ends && !forming.isSettled() && (!exhausted || offered)) {
+      Waiter ahead = waiter.before; // stays, whichever waiters behind it leave
       if (!waiter.waiting()) {
         unlink(waiter);
-      } else if (waiter.batchKey != null && forming != null && forming.forms()) {
-        if (!waiter.owner.paused()) {
-          if (forming.form(this, waiter, closed)) {
-            next = ends.after; // others than this one have left
-            overtake(large);
-          } else {
-            passedOver = true;
-          }
-          if (waiter.isLinked() && waiter.cost > 1 && large == null) {
-            large = waiter;
-            closed = keepFor(waiter);
-          }
+      } else if (waiter.owner.paused()) {
+        ahead = waiter;
+      } else if (grant(waiter, closed, offered)) {
+        if (large != null) {
+          large.overtakenNanos = source.now();
+          large = null;
         }
-      } else if (!waiter.owner.paused()) {
-        Grant grant = isFull(waiter) ? null : source.grantFor(waiter.owner, closed);
-        if (grant != null) {
-          unlink(waiter);
-          hand(waiter, grant);
-          overtake(large);
-        } else {
-          if (!waiter.owner.picky() && !source.waitersMayLeave()) {
-            // Without a limit, no waiter behind gets as many slots either.
-            String limit = waiter.owner.limit();
-            boolean anyLimit = !source.isLimited(limit);
-            exhausted |= anyLimit && waiter.cost == 1;
-            if (anyLimit && limit.isEmpty()) { // a later slot may be without room for it
-              unfit = Math.min(unfit, waiter.cost);
-            } else if (waiter.cost == 1) {
-              full.add(limit);
-            }
-          }
-          passedOver = true;
-          if (large == null && waiter.cost > 1) {
-            large = waiter;
-            closed = keepFor(waiter);
-          }
+      } else {
+        ahead = waiter;
+        passedOver = true;
+        if (waiter.cost > 1 && closed == null && isOverdue(waiter)) {
+          RoutedReplica holds = source.keptFor(waiter.owner, kept);
+          closed = holds == null ? null : keep(waiter, holds);
+        } else if (waiter.cost > 1 && large == null && waiter.overtakenNanos == NEVER) {
+          large = waiter;
         }
       }
-      waiter = next;
+      waiter = ahead.after;
     }
     full.clear();
-    if (forming != null) {
-      forming.arm();
-    }
-    if (large == null && !exhausted) {
+    boolean all = waiter == ends;
+    if (closed == null && all) {
       keep(null, null);
     }
-    if (passedOver && waiter == ends && !unseen) {
+    if (passedOver && (all || forming.isSettled()) && !unseen) {
       source.declineOffers();
     }
+    forming.end(all);
   }
 
-  /** Returns whether this round found no slots for a waiter that needs as many or fewer. */
-  private boolean isFull(Waiter waiter) {
+  /** Grants a waiter its slots, or a batch that begins with it. Returns whether one left. */
+  private boolean grant(Waiter waiter, @Nullable RoutedReplica closed, boolean offered) {
+    if (waiter.batchKey != null && forming.forms()) {
+      return forming.form(this, waiter, closed);
+    }
     WaiterOwner owner = waiter.owner;
-    return !owner.picky()
-        && (waiter.cost >= unfit || !full.isEmpty() && full.contains(owner.limit()))
-        && !(waiter.cost > 1 && source.isOffered(waiter.cost));
+    boolean isFull =
+        !owner.picky()
+            && (waiter.cost >= unfit || !full.isEmpty() && full.contains(owner.limit()))
+            && !(offered && waiter.cost > 1 && source.isOffered(waiter.cost, waiter.cost));
+    Grant grant = isFull ? null : source.grantFor(owner, closed);
+    if (grant != null) {
+      give(waiter, grant);
+      return true;
+    }
+    if (!owner.picky() && !source.waitersMayLeave()) {
+      // Without a limit, no waiter behind gets as many slots either.
+      String limit = owner.limit();
+      boolean anyLimit = !source.isLimited(limit);
+      exhausted |= anyLimit && waiter.cost == 1;
+      if (!anyLimit || !limit.isEmpty()) { // a later slot may be without room for the limit
+        if (waiter.cost == 1) {
+          full.add(limit);
+        }
+      } else if (!isFull) {
+        int beyond = waiter.cost == 1 ? 1 : Math.max(1, source.mostFree() + 1);
+        unfit = Math.min(unfit, Math.min(waiter.cost, beyond));
+      }
+    }
+    return false;
   }
 
-  /** Returns the replica to keep for a waiter that was overtaken for long; null for none. */
-  private @Nullable RoutedReplica keepFor(Waiter large) {
+  /** Returns whether younger waiters or remote routers have overtaken a waiter for long enough. */
+  private boolean isOverdue(Waiter large) {
     if (overtaken) {
       overtaken = false;
-      overtake(large);
+      large.overtakenNanos = large.overtakenNanos == NEVER ? source.now() : large.overtakenNanos;
     }
-    return isOverdue(large) ? keep(large, source.keptFor(large.owner, kept)) : keep(null, null);
-  }
-
-  /** Records that a younger waiter got slots past a waiter of several; no effect for null. */
-  void overtake(@Nullable Waiter large) {
-    if (large != null && large.overtakenNanos == NEVER) {
-      large.overtakenNanos = source.now();
-    }
-  }
-
-  /** Returns whether a waiter of several slots has been overtaken for the maximum time. */
-  boolean isOverdue(Waiter waiter) {
-    return waiter.overtakenNanos != NEVER
-        && source.now() - waiter.overtakenNanos >= source.maxOvertakeNanos();
-  }
-
-  private boolean isStuck() {
-    return forming != null && forming.isStuck();
+    return large.overtakenNanos != NEVER
+        && source.now() - large.overtakenNanos >= source.maxOvertakeNanos();
   }
 
   /** Returns the first waiter or the sentinel, which has no owner. */
@@ -436,7 +371,7 @@ public final class WaiterQueue {
 
   /** Seats waiters in a batch that a replica opened; no effect while another thread is runner. */
   void fill(RoutedReplica replica, BatchGroup group) {
-    if (forming == null || !workInProgress.compareAndSet(0, 1)) {
+    if (!workInProgress.compareAndSet(0, 1)) {
       return;
     }
     try {
@@ -450,7 +385,7 @@ public final class WaiterQueue {
   }
 
   private void unlink(Waiter waiter) {
-    if (forming != null && waiter.isLinked()) {
+    if (waiter.isLinked()) {
       forming.onUnlinked(waiter);
     }
     waiter.unlink();
@@ -513,11 +448,9 @@ public final class WaiterQueue {
 
   private boolean handOffToOldest(RoutedReplica replica, int done) {
     absorb();
-    Waiter waiter = forming != null && forming.isAlone() ? ends : ends.after;
-    Waiter large = null; // joins a batch, and is passed
+    Waiter waiter = forming.isAlone() ? ends : ends.after;
     while (waiter != ends && !takes(waiter, replica)) {
-      large = large == null && waiter.cost > 1 ? waiter : large;
-      waiter = isOverdue(waiter) ? ends : waiter.after;
+      waiter = waiter.after;
     }
     Grant grant = waiter == ends ? null : Pick.passOn(replica, done, waiter.owner);
     if (grant == null) {
@@ -527,7 +460,6 @@ public final class WaiterQueue {
       unseen = true;
     }
     handOffs.increment();
-    overtake(large);
     unlink(waiter);
     hand(waiter, grant);
     return true;
@@ -551,11 +483,9 @@ public final class WaiterQueue {
         // Without a taker, threads free slots without a call of pump. A slot may have become free
         // before this arrival.
         boolean ahead = keeper != null && waiter.sequence < keeper.sequence;
-        if (ahead || firstTaker() == ends) { // it may take slots that are kept from those behind
+        if (ahead || firstTaker() == ends) { // one ahead of the keeper may take its slots
           unfit = NONE;
-          if (forming != null) {
-            forming.forgetStuck();
-          }
+          forming.forgetStuck();
         }
         news |= waiter.cost < unfit;
         link(waiter);
@@ -582,8 +512,6 @@ public final class WaiterQueue {
       ahead = ahead.before;
     }
     waiter.link(ahead);
-    if (forming != null) {
-      forming.onLinked(waiter);
-    }
+    forming.onLinked(waiter);
   }
 }

@@ -24,14 +24,19 @@ import java.util.OptionalInt;
 import java.util.Random;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.NullSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Batches that the queue forms, at local replicas with real ledgers and tables of batches. */
 class BatchFormingTest {
   private static final long WINDOW = TimeUnit.MILLISECONDS.toNanos(10);
   private static final Duration MS = Duration.ofMillis(1);
+  private static final Duration OVERTAKE = Duration.ofSeconds(1);
   private static final long HOLD = TimeUnit.SECONDS.toNanos(1);
   private static final RoutingExclusions NONE = new RoutingExclusions(1);
 
@@ -41,14 +46,18 @@ class BatchFormingTest {
   private final List<Long> wakes = new ArrayList<>();
   private final SlotSource source =
       new SlotSource(
-          () -> replicas, () -> false, new SplittableRandom(1), clock, () -> Long.MAX_VALUE);
+          () -> replicas, () -> false, new SplittableRandom(1), clock, OVERTAKE::toNanos);
   private final BatchForming forming = new BatchForming(source, () -> rules, wakes::add);
   private final WaiterQueue queue = new WaiterQueue(source, NONE, forming);
   private final List<Host> hosts = new ArrayList<>();
 
   private static BatchSettings rules(int size, boolean eager) {
+    return rules(size, 1, eager);
+  }
+
+  private static BatchSettings rules(int size, int concurrent, boolean eager) {
     return new BatchSettings(
-        size, WINDOW, 1, eager, Integer.MAX_VALUE, Long.MAX_VALUE, List.of(), List.of());
+        size, WINDOW, concurrent, eager, Integer.MAX_VALUE, Long.MAX_VALUE, List.of(), List.of());
   }
 
   /** A replica with its ledger and batches; its handler ends when a test says so. */
@@ -118,12 +127,19 @@ class BatchFormingTest {
   private final class Asker extends Asking {
     private final long since = clock.getAsLong();
     private final int cost;
+    private final @Nullable String key;
     private final Waiter waiter;
     private @Nullable Grant grant;
+    private int lookUps;
 
     Asker(int cost) {
+      this(cost, "predict");
+    }
+
+    Asker(int cost, @Nullable String key) {
       super(HOLD);
       this.cost = cost;
+      this.key = key;
       queue.tryAdmit(-1);
       waiter = queue.join(this, queue.nextSequence());
       queue.arrange();
@@ -135,8 +151,14 @@ class BatchFormingTest {
     }
 
     @Override
-    public String batchKey() {
-      return "predict";
+    public @Nullable String batchKey() {
+      return key;
+    }
+
+    @Override
+    public boolean accepts(RoutedReplica replica) {
+      lookUps++;
+      return true;
     }
 
     @Override
@@ -185,7 +207,9 @@ class BatchFormingTest {
   }
 
   private List<Asker> ask(int count) {
-    return IntStream.range(0, count).mapToObj(index -> new Asker(1)).toList();
+    return IntStream.range(0, count)
+        .mapToObj(index -> new Asker(1))
+        .collect(Collectors.toCollection(ArrayList::new));
   }
 
   private static long granted(List<Asker> of) {
@@ -252,6 +276,74 @@ class BatchFormingTest {
     assertThat(hosts.get(0).ledger.ongoing()).isEqualTo(6);
     askers.forEach(Asker::cancel);
     assertThat(hosts.get(0).ledger.ongoing()).isZero();
+  }
+
+  @Test
+  void largeHeadWithoutSlotsIsSearchedOnceAfterAPump() {
+    rules = rules(64, true);
+    hosts(1, 4);
+    hosts.get(0).ledger.tryAcquire(2);
+    Asker large = new Asker(3);
+    int lookUps = large.lookUps;
+    assertThat(lookUps).isPositive();
+    List<Asker> askers = new ArrayList<>(); // those of fewer slots than are free start at once
+    for (int i = 0; i < 50; i++) {
+      askers.add(new Asker(3 + i % 2));
+    }
+    assertThat(large.lookUps).isEqualTo(lookUps);
+    assertThat(askers.stream().mapToInt(each -> each.lookUps).sum()).isZero();
+    assertThat(granted(List.of(new Asker(1)))).isOne();
+    assertThat(large.lookUps).isEqualTo(lookUps);
+    clock.advance(MS.multipliedBy(10));
+    wake();
+    assertThat(large.lookUps).isBetween(lookUps + 1, 2 * lookUps);
+  }
+
+  /** Requests with and without a key, which younger ones with a key overtake. */
+  @ParameterizedTest
+  @NullSource
+  @ValueSource(strings = {"predict", "other"})
+  void batchesOvertakeALargeRequestForItsBoundOnly(@Nullable String key) {
+    rules = rules(1, 4, true);
+    hosts(1, 4);
+    ask(4).forEach(Asker::arrive);
+    Asker large = new Asker(4, key);
+    Host host = hosts.get(0);
+    for (Duration waited = Duration.ZERO; // overtaken from the first turn
+        waited.compareTo(OVERTAKE) < 0;
+        waited = waited.plusMillis(100)) {
+      Asker small = new Asker(1);
+      host.end(host.runs.get(0));
+      assertThat(small.grant).as("batches start meanwhile").isNotNull();
+      small.arrive();
+      clock.advance(MS.multipliedBy(100));
+    }
+    List<Asker> late = ask(4);
+    for (int turns = 0; turns < 4; turns++) {
+      assertThat(large.grant).isNull();
+      host.end(host.runs.get(0));
+      assertThat(granted(late)).as("its slots are set aside").isZero();
+    }
+    assertThat(large.grant).isNotNull();
+    large.cancel();
+    assertThat(granted(late)).isEqualTo(4);
+  }
+
+  @Test
+  void waitersAreGrantedAloneOnceTheSettingsVanish() {
+    rules = rules(4, false);
+    hosts(1, 4);
+    List<Asker> askers = ask(3);
+    assertThat(granted(askers)).isZero();
+    rules = null;
+    queue.pump();
+    assertThat(granted(askers)).isEqualTo(3);
+    askers.addAll(ask(2));
+    assertThat(granted(askers)).isEqualTo(4);
+    assertThat(askers.stream().allMatch(each -> each.grant == null || each.grant.batch() == null))
+        .isTrue();
+    askers.get(0).cancel();
+    assertThat(askers.get(4).grant).isNotNull();
   }
 
   @Test

@@ -1,6 +1,7 @@
 package dev.berth.routing.slots;
 
 import dev.berth.protocol.LoadReport;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What tests of requests look at, or do, among slots. */
@@ -53,18 +54,27 @@ public final class SlotsProbe {
         && kept.info.replicaId().equals(replicaId);
   }
 
-  /** Slots of the first waiter of several, if it is before a place and overdue; else 0. */
-  public static int overdueBefore(WaiterQueue queue, long place) {
-    Waiter first = queue.afterEnds();
-    while (!queue.isEnds(first) && (first.cost == 1 || !first.waiting() || first.owner.paused())) {
-      first = first.after;
+  /** The replicas that can hold the first overdue waiter before a place that any can hold. */
+  public static List<RoutedReplica> overdueAt(
+      WaiterQueue queue, long place, List<RoutedReplica> routable) {
+    Waiter each = queue.afterEnds();
+    for (; !queue.isEnds(each) && each.sequence < place; each = each.after) {
+      Waiter large = each;
+      boolean overdue =
+          each.cost > 1
+              && each.waiting()
+              && !each.owner.paused()
+              && each.overtakenNanos != Waiter.NEVER
+              && queue.source.now() - each.overtakenNanos >= queue.maxOvertakeNanos();
+      List<RoutedReplica> holding =
+          routable.stream()
+              .filter(to -> to.maxOngoing() >= large.cost && large.owner.accepts(to))
+              .toList();
+      if (overdue && !holding.isEmpty()) {
+        return holding;
+      }
     }
-    boolean overdue =
-        !queue.isEnds(first)
-            && first.sequence < place
-            && first.overtakenNanos != Waiter.NEVER
-            && queue.source.now() - first.overtakenNanos >= queue.maxOvertakeNanos();
-    return overdue ? first.cost : 0;
+    return List.of();
   }
 
   public static long overtakenNanos(Waiter waiter) {

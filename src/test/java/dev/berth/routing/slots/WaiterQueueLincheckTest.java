@@ -120,7 +120,7 @@ class WaiterQueueLincheckTest {
       }
     }
 
-    private @Nullable Grant hold(WaiterOwner owner) {
+    private @Nullable Grant hold(WaiterOwner owner, @Nullable RoutedReplica kept) {
       SlotLease lease = ledger.hold(owner.holdNanos());
       return lease == null ? null : new Grant(replica, lease, null);
     }

@@ -35,7 +35,7 @@ class WaiterQueueStressTest {
   private final SlotLedger ledger = Ledgers.ledger(SLOTS, new ManualClock());
   private final WaiterQueue queue =
       new WaiterQueue(
-          owner -> {
+          (owner, kept) -> {
             SlotLease lease = ledger.hold(owner.holdNanos());
             return lease == null ? null : new Grant(null, lease, null);
           },
