@@ -32,6 +32,7 @@ public final class BatchForming {
   private final LongConsumer wake; // requests a call of onWake after this many nanoseconds
   private final Map<String, KeyLine> lines = new HashMap<>(); // none is empty
   private final List<Waiter> members = new ArrayList<>();
+  private @Nullable Waiter passed; // the first of several slots that is no member
   private int alone; // linked waiters without a key
   private int stuck; // lines that are stuck
   private int waits; // lines that wait for their window
@@ -131,7 +132,7 @@ public final class BatchForming {
    * @param all whether it looked at every waiter
    */
   void end(boolean all) {
-    members.clear(); // an idle queue holds no request
+    forget();
     if (all) {
       lines.values().stream().filter(line -> line.unfit != NONE).forEach(this::stick);
     }
@@ -196,17 +197,20 @@ public final class BatchForming {
 
   /** Gathers the waiters of a batch, in their order. */
   private void gather(WaiterQueue queue, Waiter head, KeyLine line, int max) {
-    members.clear();
+    forget();
     int left = line.size; // none is behind the last one
     for (Waiter each = head; !queue.isEnds(each) && left > 0; each = each.after) {
-      if (each.line == line) {
-        left--;
-        if (each.waiting() && !each.owner.paused() && each.cost < line.unfit) {
-          members.add(each);
-          if (members.size() == max) {
-            return;
-          }
-        }
+      left -= each.line == line ? 1 : 0;
+      if (!each.waiting() || each.owner.paused()) {
+        continue;
+      }
+      if (each.line == line && each.cost < line.unfit) {
+        members.add(each);
+      } else if (passed == null && each.cost > 1) {
+        passed = each;
+      }
+      if (members.size() == max || each != head && queue.isLate(each)) {
+        return; // no younger one overtakes it
       }
     }
   }
@@ -316,7 +320,6 @@ public final class BatchForming {
   private boolean grantEach(
       WaiterQueue queue, RoutedReplica to, @Nullable BatchGroup group, int size) {
     int granted = 0;
-    Waiter passed = null; // an older one that needs more slots than are free
     for (Waiter each : members) {
       if (granted == size || group != null && group.room() == 0) {
         break;
@@ -328,13 +331,15 @@ public final class BatchForming {
       if (grant != null) {
         granted++;
         queue.give(each, group == null ? grant : grant.seated(group));
-        if (passed != null && passed.overtakenNanos == Waiter.NEVER) {
-          passed.overtakenNanos = source.now();
+        if (passed != null && passed.sequence < each.sequence) {
+          queue.overtake(passed);
         }
-      } else if (each.cost == 1 && !each.owner.picky() && each.owner.limit().isEmpty()
-          || queue.isKept(to)) {
-        break; // no slot is left, or it is set aside for this one
-      } else if (each.cost > 1 && passed == null) {
+      } else if (queue.isLate(each)) {
+        members.subList(members.indexOf(each) + 1, members.size()).clear();
+        break; // the slots are for this one
+      } else if (each.cost == 1 && !each.owner.picky() && each.owner.limit().isEmpty()) {
+        break; // no slot is left
+      } else if (each.cost > 1 && (passed == null || each.sequence < passed.sequence)) {
         passed = each;
       }
     }
@@ -344,11 +349,17 @@ public final class BatchForming {
   /** Seats waiters in a batch that a replica opened for loose requests. */
   void fill(WaiterQueue queue, RoutedReplica replica, BatchGroup group) {
     KeyLine line = lines.get(group.key());
-    if (line != null) {
+    if (line != null && !queue.isLate(queue.afterEnds())) {
       gather(queue, queue.afterEnds(), line, group.room());
       grantEach(queue, replica, group, group.room());
-      members.clear();
+      forget();
     }
+  }
+
+  /** Forgets the requests of the last batch, which an idle queue must not hold. */
+  private void forget() {
+    members.clear();
+    passed = null;
   }
 
   /** Records that the requested time has come; the caller then pumps. Any thread. */

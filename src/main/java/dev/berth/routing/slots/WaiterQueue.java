@@ -281,10 +281,8 @@ public final class WaiterQueue {
       } else if (waiter.owner.paused()) {
         ahead = waiter;
       } else if (grant(waiter, closed, offered)) {
-        if (large != null) {
-          large.overtakenNanos = source.now();
-          large = null;
-        }
+        overtake(large);
+        large = null;
       } else {
         ahead = waiter;
         passedOver = true;
@@ -344,8 +342,20 @@ public final class WaiterQueue {
   private boolean isOverdue(Waiter large) {
     if (overtaken) {
       overtaken = false;
-      large.overtakenNanos = large.overtakenNanos == NEVER ? source.now() : large.overtakenNanos;
+      overtake(large);
     }
+    return isLate(large);
+  }
+
+  /** Records that a younger waiter got slots past a waiter of several; no effect for null. */
+  void overtake(@Nullable Waiter large) {
+    if (large != null && large.overtakenNanos == NEVER) {
+      large.overtakenNanos = source.now();
+    }
+  }
+
+  /** Returns whether a waiter has been overtaken for long enough. */
+  boolean isLate(Waiter large) {
     return large.overtakenNanos != NEVER
         && source.now() - large.overtakenNanos >= source.maxOvertakeNanos();
   }
@@ -357,10 +367,6 @@ public final class WaiterQueue {
 
   boolean isEnds(Waiter waiter) {
     return waiter == ends;
-  }
-
-  boolean isKept(RoutedReplica replica) {
-    return replica == kept;
   }
 
   /** Ends the wait of a linked waiter with a grant. Called by the runner. */
@@ -449,8 +455,10 @@ public final class WaiterQueue {
   private boolean handOffToOldest(RoutedReplica replica, int done) {
     absorb();
     Waiter waiter = forming.isAlone() ? ends : ends.after;
+    Waiter large = null; // joins a batch, and is passed
     while (waiter != ends && !takes(waiter, replica)) {
-      waiter = waiter.after;
+      large = large == null && waiter.cost > 1 ? waiter : large;
+      waiter = isLate(waiter) ? ends : waiter.after;
     }
     Grant grant = waiter == ends ? null : Pick.passOn(replica, done, waiter.owner);
     if (grant == null) {
@@ -460,6 +468,7 @@ public final class WaiterQueue {
       unseen = true;
     }
     handOffs.increment();
+    overtake(large);
     unlink(waiter);
     hand(waiter, grant);
     return true;
