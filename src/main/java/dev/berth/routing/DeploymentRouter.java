@@ -184,8 +184,7 @@ public final class DeploymentRouter implements HandleMetricSource {
   private void wakeIn(long nanos) {
     RouterLoop first = routers.loop(0);
     long end = first.now() + nanos; // the loop may run the task late
-    first.run(
-        () -> first.ports.timer().start(Math.max(0, end - first.now()), this::windowEnded));
+    first.run(() -> first.ports.timer().start(Math.max(0, end - first.now()), this::windowEnded));
   }
 
   private void windowEnded() {

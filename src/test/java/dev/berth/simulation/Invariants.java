@@ -319,7 +319,11 @@ final class Invariants implements Executions.Listener {
                 each ->
                     each.seat.instance != op.at
                         && each.replica.replicaId().equals(execution.replicaId));
-    if (away && !on.batching && op.source == null && !op.longBody && op.lateNanos() > ROUNDED_UP_NANOS) {
+    if (away
+        && !on.batching
+        && op.source == null
+        && !op.longBody
+        && op.lateNanos() > ROUNDED_UP_NANOS) {
       throw on.world.fail(op + ": begins " + op.lateNanos() / 1_000 + " µs after its deadline");
     }
   }

@@ -121,11 +121,7 @@ final class SimulatedController {
                 4 + random.nextInt(13),
                 context -> new SimulatedBatchHandler(on, id, loop),
                 on.batches.limits(seat.instance))
-            : spec(
-                id,
-                1 + random.nextInt(4),
-                context -> new SimulatedHandler(on, id, loop),
-                null);
+            : spec(id, 1 + random.nextInt(4), context -> new SimulatedHandler(on, id, loop), null);
     seat.instance.start(
         seat.loop,
         spec,
@@ -220,7 +216,8 @@ final class SimulatedController {
       return false;
     }
     int before = changed.replica.slots().maxOngoing();
-    int after = on.upstreams && random.nextInt(2) == 0 ? 0 : 1 + random.nextInt(on.batching ? 16 : 5);
+    int after =
+        on.upstreams && random.nextInt(2) == 0 ? 0 : 1 + random.nextInt(on.batching ? 16 : 5);
     if (after == before) {
       return false;
     }
