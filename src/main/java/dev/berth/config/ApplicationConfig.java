@@ -394,7 +394,7 @@ public record ApplicationConfig(
             .orElse(ofCode)
             .within(settings);
     said.checkBounds();
-    DeploymentConfig.requireBatchSlots(said);
+    BatchSlots.require(said);
     if (DeploymentConfig.autoscales(said) && get(EXTERNAL_SCALER_ENABLED)) {
       throw EXTERNAL_SCALER_ENABLED.refusal(
           "true, with autoscaling of " + code.name(), "false, or no autoscaling");

@@ -42,8 +42,7 @@ public final class DeploymentConfig {
               Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
               Deployment.DEFAULT_MAX_ONGOING_REQUESTS)
           .fallback(
-              DeploymentConfig::usualOngoing,
-              "5, or berth.batching's max_batch_size x max_concurrent_batches")
+              BatchSlots::usual, "5, or berth.batching's max_batch_size x max_concurrent_batches")
           .means(
               "Slots of a replica: maximum of concurrent requests. With berth.batching, at least"
                   + " max_batch_size x max_concurrent_batches.");
@@ -248,29 +247,6 @@ public final class DeploymentConfig {
     return ImportPath.MCP.equals(deployment.around(ApplicationConfig.IMPORT_PATH))
         ? McpOptions.SECTION.empty()
         : null;
-  }
-
-  /** Returns the default: enough slots for the batches, if there are any. */
-  private static Integer usualOngoing(Settings deployment) {
-    Settings batching = deployment.find(BATCHING);
-    return batching == null
-        ? Deployment.DEFAULT_MAX_ONGOING_REQUESTS
-        : (int) Math.min(BatchingOptions.slots(batching), Deployment.MAX_ONGOING_REQUESTS_LIMIT);
-  }
-
-  /**
-   * Requires slots for the batches of effective settings.
-   *
-   * @throws IllegalArgumentException when there are fewer
-   */
-  static void requireBatchSlots(Settings said) {
-    Settings batching = said.find(BATCHING);
-    Integer slots = said.get(MAX_ONGOING_REQUESTS);
-    if (batching != null && slots < BatchingOptions.slots(batching)) {
-      throw MAX_ONGOING_REQUESTS.refusal(
-          slots.toString(),
-          "at least max_batch_size x max_concurrent_batches, " + BatchingOptions.slots(batching));
-    }
   }
 
   /** Returns an entry without overrides. */

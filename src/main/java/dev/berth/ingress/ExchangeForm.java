@@ -28,6 +28,8 @@ abstract class ExchangeForm {
   static final CharSequence DISCONNECT_DISABLED =
       HttpHeaders.createOptimized("x-request-disconnect-disabled");
 
+  private static final long MAX_WHOLE_BYTES = 64 << 20;
+
   int cost = 1; // slots that the request takes
 
   /** Returns the number of slots of one replica that the request takes. */
@@ -59,6 +61,14 @@ abstract class ExchangeForm {
 
   /** Calls the router, once the cost of the request is known. */
   abstract void proceed(Request.Body body, long nowNanos);
+
+  /** Returns the bytes up to which the rule of the cost needs a body whole; 0 if it does not. */
+  static int wholeBytes(ServingLoop loop, IngressRoute to, MultiMap headers) {
+    CostRule rule = to.cost();
+    return rule != null && rule.needsBody(headers) && ReservationHeader.of(headers) == null
+        ? loop.wholeBytes(MAX_WHOLE_BYTES)
+        : 0;
+  }
 
   /** Determines the cost of the request and calls the router, or refuses the request. */
   final void determineCost(

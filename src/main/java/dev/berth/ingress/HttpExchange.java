@@ -7,7 +7,6 @@ import dev.berth.api.Response;
 import dev.berth.dialect.DialectProblem;
 import dev.berth.ingress.access.AccessEntry;
 import dev.berth.ingress.access.AccessOutcome;
-import dev.berth.ingress.edge.CostRule;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
@@ -21,7 +20,6 @@ import dev.berth.routing.ranking.KeyHash;
 import dev.berth.routing.reserve.ReservationTable;
 import dev.berth.routing.traffic.TrafficPolicy;
 import io.vertx.core.Future;
-import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpServerRequest;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -39,9 +37,6 @@ import org.slf4j.LoggerFactory;
 sealed class HttpExchange extends ExchangeForm implements CallObserver, LongConsumer
     permits EndpointExchange, DialectExchange, McpExchange {
   private static final Logger LOG = LoggerFactory.getLogger(HttpExchange.class);
-
-  /** Maximum size in bytes of a body that a rule of the cost needs whole. */
-  private static final long MAX_WHOLE_BYTES = 64 << 20;
 
   final ServingLoop loop;
   final ConnectionPort connection;
@@ -163,11 +158,7 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
 
   @Override
   int gatheredBytes() {
-    CostRule rule = route.to().cost();
-    MultiMap headers = http.headers();
-    return rule != null && rule.needsBody(headers) && ReservationHeader.of(headers) == null
-        ? loop.wholeBytes(MAX_WHOLE_BYTES)
-        : 0;
+    return wholeBytes(loop, route.to(), http.headers());
   }
 
   void call(Request.Body body, long nowNanos) {
@@ -281,10 +272,8 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
 
   @Override
   public String sessionId() {
-    if (split != null && split.key() != null) {
-      return split.key(); // the key also identifies a session
-    }
-    return Objects.requireNonNullElse(http.headers().get(SESSION_ID), "");
+    String key = split == null ? null : split.key(); // it also identifies a session
+    return Objects.requireNonNullElse(key == null ? http.headers().get(SESSION_ID) : key, "");
   }
 
   /** Returns the hash of the traffic key, with or without a split, or else of the session id. */
@@ -341,8 +330,7 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
     }
     try {
       answer.send(response);
-    } catch (RuntimeException unsendable) {
-      // For example, a header that HTTP cannot carry. The handler is at fault, not the client.
+    } catch (RuntimeException unsendable) { // such as a header that HTTP cannot carry
       LOG.warn("request {}: response not sent: {}", requestId, unsendable.toString());
       StreamRelay.cancel(response);
       onFailure(new BerthException.HandlerFailed("unsendable response", unsendable));

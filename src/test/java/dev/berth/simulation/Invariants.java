@@ -149,7 +149,7 @@ final class Invariants implements Executions.Listener {
             && incarnation.seat.instance == instance
             && !slots.draining()
             && slots.maxOngoing() - slots.ongoing() >= op.cost
-            && !Ledgers.isKeptForRemote(slots)
+            && !Ledgers.isSetAsideForRemote(slots)
             && !RoutingProbe.isKept(instance.router, incarnation.replica.replicaId(), place(op))
             && tried(instance, incarnation.replica.replicaId()) == 0
             && !instance.avoids(Replicas.info(incarnation.replica))

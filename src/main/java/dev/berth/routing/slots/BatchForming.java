@@ -199,7 +199,7 @@ public final class BatchForming {
   private void gather(WaiterQueue queue, Waiter head, KeyLine line, int max) {
     forget();
     int left = line.size; // none is behind the last one
-    for (Waiter each = head; !queue.isEnds(each) && left > 0; each = each.after) {
+    for (Waiter each = head; each != queue.ends && left > 0; each = each.after) {
       left -= each.line == line ? 1 : 0;
       if (!each.waiting() || each.owner.paused()) {
         continue;
@@ -349,8 +349,8 @@ public final class BatchForming {
   /** Seats waiters in a batch that a replica opened for loose requests. */
   void fill(WaiterQueue queue, RoutedReplica replica, BatchGroup group) {
     KeyLine line = lines.get(group.key());
-    if (line != null && !queue.isLate(queue.afterEnds())) {
-      gather(queue, queue.afterEnds(), line, group.room());
+    if (line != null && !queue.isLate(queue.ends.after)) {
+      gather(queue, queue.ends.after, line, group.room());
       grantEach(queue, replica, group, group.room());
       forget();
     }

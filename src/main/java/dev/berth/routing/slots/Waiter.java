@@ -37,8 +37,15 @@ public final class Waiter {
     return new Waiter(null, 0);
   }
 
-  /** Inserts the waiter behind another. */
-  void link(Waiter ahead) {
+  /**
+   * Inserts the waiter at the place of its sequence. This is nearly always the tail; a request that
+   * waits again goes to its old place.
+   */
+  void linkInOrder(Waiter ends) {
+    Waiter ahead = ends.before;
+    while (ahead.sequence > sequence) { // the sentinel has the lowest
+      ahead = ahead.before;
+    }
     before = ahead;
     after = ahead.after;
     after.before = this;
@@ -55,6 +62,15 @@ public final class Waiter {
 
   boolean isLinked() {
     return after != this;
+  }
+
+  /** Returns whether the slots of a completed request may go to the waiter in one step. */
+  boolean takesSlotsOf(RoutedReplica replica) {
+    return waiting()
+        && batchKey == null
+        && !owner.paused()
+        && owner.accepts(replica)
+        && replica.limits.hasRoom(owner.limit());
   }
 
   boolean waiting() {

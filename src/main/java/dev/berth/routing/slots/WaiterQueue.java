@@ -61,7 +61,7 @@ public final class WaiterQueue {
   private final LongAdder handOffs = new LongAdder();
 
   // Fields that only the runner uses.
-  private final Waiter ends = Waiter.ends(); // before the head and after the tail
+  final Waiter ends = Waiter.ends(); // before the head and after the tail
   private final Set<String> full = new HashSet<>(); // limits without room in this round
   private int unfit = NONE; // no replica has as many free slots; valid unless unseen is set
   private boolean news; // a waiter arrived that needs fewer
@@ -360,15 +360,6 @@ public final class WaiterQueue {
         && source.now() - large.overtakenNanos >= source.maxOvertakeNanos();
   }
 
-  /** Returns the first waiter or the sentinel, which has no owner. */
-  Waiter afterEnds() {
-    return ends.after;
-  }
-
-  boolean isEnds(Waiter waiter) {
-    return waiter == ends;
-  }
-
   /** Ends the wait of a linked waiter with a grant. Called by the runner. */
   void give(Waiter waiter, Grant grant) {
     unlink(waiter);
@@ -456,7 +447,7 @@ public final class WaiterQueue {
     absorb();
     Waiter waiter = forming.isAlone() ? ends : ends.after;
     Waiter large = null; // joins a batch, and is passed
-    while (waiter != ends && !takes(waiter, replica)) {
+    while (waiter != ends && !waiter.takesSlotsOf(replica)) {
       large = large == null && waiter.cost > 1 ? waiter : large;
       waiter = isLate(waiter) ? ends : waiter.after;
     }
@@ -474,14 +465,6 @@ public final class WaiterQueue {
     return true;
   }
 
-  private static boolean takes(Waiter waiter, RoutedReplica replica) {
-    return waiter.waiting()
-        && waiter.batchKey == null
-        && !waiter.owner.paused()
-        && waiter.owner.accepts(replica)
-        && replica.limits.hasRoom(waiter.owner.limit());
-  }
-
   /** Unlinks departed waiters, and links arrived ones in order. */
   private void absorb() {
     for (Waiter waiter = departures.poll(); waiter != null; waiter = departures.poll()) {
@@ -497,7 +480,8 @@ public final class WaiterQueue {
           forming.forgetStuck();
         }
         news |= waiter.cost < unfit;
-        link(waiter);
+        waiter.linkInOrder(ends);
+        forming.onLinked(waiter);
       }
     }
   }
@@ -509,18 +493,5 @@ public final class WaiterQueue {
       waiter = waiter.after;
     }
     return waiter;
-  }
-
-  /**
-   * Links a waiter at the place of its sequence. This is nearly always the tail; a request that
-   * waits again goes to its old place.
-   */
-  private void link(Waiter waiter) {
-    Waiter ahead = ends.before;
-    while (ahead != ends && ahead.sequence > waiter.sequence) {
-      ahead = ahead.before;
-    }
-    waiter.link(ahead);
-    forming.onLinked(waiter);
   }
 }

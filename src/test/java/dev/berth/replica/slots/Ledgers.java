@@ -41,7 +41,7 @@ public final class Ledgers {
   }
 
   /** Whether its free slots are for the offer to a remote router. */
-  public static boolean isKeptForRemote(SlotLedger ledger) {
+  public static boolean isSetAsideForRemote(SlotLedger ledger) {
     return ledger.isKeptForRemote();
   }
 

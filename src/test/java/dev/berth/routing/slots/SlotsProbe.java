@@ -57,8 +57,8 @@ public final class SlotsProbe {
   /** The replicas that can hold the first overdue waiter before a place that any can hold. */
   public static List<RoutedReplica> overdueAt(
       WaiterQueue queue, long place, List<RoutedReplica> routable) {
-    Waiter each = queue.afterEnds();
-    for (; !queue.isEnds(each) && each.sequence < place; each = each.after) {
+    Waiter each = queue.ends.after;
+    for (; each != queue.ends && each.sequence < place; each = each.after) {
       Waiter large = each;
       boolean overdue =
           each.cost > 1
