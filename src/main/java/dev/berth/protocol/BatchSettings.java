@@ -37,7 +37,7 @@ public record BatchSettings(
     StringBuilder key = new StringBuilder(method);
     for (String name : same) { // a value has no line break
       String value = headers.get(name);
-      key.append('\n').append(value == null ? "\r" : value);
+      key.append('\n').append(name).append(value == null ? "\r" : ": " + value);
     }
     return key.toString();
   }

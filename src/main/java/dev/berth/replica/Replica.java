@@ -450,6 +450,7 @@ public final class Replica extends ReplicaRuntime {
     health.watch.configure(healthChecks, nanoClock.getAsLong());
     if (batches != null) {
       batches.table.look();
+      batches.onPlaceFreed(); // more batches may run at a time than before
     }
     lookSoon();
     judge();

@@ -183,7 +183,8 @@ public final class DeploymentRouter implements HandleMetricSource {
   /** Pumps at the end of a window of a batch. Any thread. */
   private void wakeIn(long nanos) {
     RouterLoop first = routers.loop(0);
-    first.run(() -> first.ports.timer().start(nanos, this::windowEnded));
+    long end = first.now() + nanos; // the loop may run the task late
+    first.run(() -> first.ports.timer().start(Math.max(0, end - first.now()), this::windowEnded));
   }
 
   private void windowEnded() {

@@ -99,7 +99,25 @@ public final class Replicas {
   }
 
   public static ReplicaInfo info(Replica of) {
-    return info(of.replicaId(), of.deployment(), of.address(), of.slots().maxOngoing());
+    ReplicaInfo plain =
+        info(of.replicaId(), of.deployment(), of.address(), of.slots().maxOngoing());
+    String batched = of.batchedMethods();
+    return batched == null ? plain : batching(plain, batched);
+  }
+
+  private static ReplicaInfo batching(ReplicaInfo of, String methods) {
+    return new ReplicaInfo(
+        of.replicaId(),
+        of.deployment(),
+        of.address(),
+        of.maxOngoing(),
+        of.wholeBodyBytes(),
+        of.reservable(),
+        of.spread(),
+        of.host(),
+        of.port(),
+        of.zone(),
+        Map.of(ReplicaInfo.BATCHED, methods));
   }
 
   /** The first snapshot of a deployment: these take requests. */

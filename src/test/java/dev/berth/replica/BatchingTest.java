@@ -390,6 +390,46 @@ class BatchingTest extends BatchingRig {
     assertThat(seats().isBusy()).isFalse();
   }
 
+  // --- live changes ---
+
+  @Test
+  void aRaisedNumberOfBatchesNotifiesTheRouters() {
+    start(rules(1, 0, 1), later);
+    send("a");
+    int before = pumps;
+
+    change(rules(1, 0, 2));
+
+    assertThat(pumps).isGreaterThan(before);
+  }
+
+  @Test
+  void aCancelledRequestTakesItsOldRulesWithIt() {
+    start(rules(4, 10_000, 4), later);
+    long old = send("old");
+    change(rules(1, 10_000, 4));
+    send("a", "b");
+    assertThat(batches).isEmpty();
+
+    rig.cancel(replica, old);
+    rig.runAll();
+    pass(0);
+
+    assertThat(batches).containsExactly(List.of("a"), List.of("b"));
+  }
+
+  @Test
+  void equalValuesOfDifferentHeadersAreNotTheSame() {
+    dev.berth.api.Headers both = dev.berth.api.Headers.of("x-a", "1").with("x-b", "1");
+
+    assertThat(same("x-a").keyOf("", both)).isNotEqualTo(same("x-b").keyOf("", both));
+  }
+
+  private static BatchSettings same(String header) {
+    return new BatchSettings(
+        1, 0, 1, false, Integer.MAX_VALUE, Long.MAX_VALUE, List.of(), List.of(header));
+  }
+
   // --- cancellation: test_cancelled_requests_are_filtered ---
 
   @Test

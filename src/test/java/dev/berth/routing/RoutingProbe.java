@@ -73,8 +73,14 @@ public final class RoutingProbe {
         of.batching());
   }
 
-  /** The settings, with batches. */
-  public static RouterSettings batching(RouterSettings of, BatchSettings rules) {
+  /** Since when a waiting request has been overtaken; {@link Long#MIN_VALUE} while it was not. */
+  public static long overtakenNanos(Object request) {
+    return SlotsProbe.overtakenNanos(
+        java.util.Objects.requireNonNull(((SlotRequest) request).waiter));
+  }
+
+  /** The settings, with other rules of batches. */
+  public static RouterSettings batching(RouterSettings of, @Nullable BatchSettings rules) {
     return new RouterSettings(
         of.maxQueued(),
         of.queueTimeoutNanos(),
@@ -88,10 +94,33 @@ public final class RoutingProbe {
         rules);
   }
 
-  /** Since when a waiting request has been overtaken; {@link Long#MIN_VALUE} while it was not. */
-  public static long overtakenNanos(Object request) {
-    return SlotsProbe.overtakenNanos(
-        java.util.Objects.requireNonNull(((SlotRequest) request).waiter));
+  /** The key with which a request waits for its batch; null if it runs alone. */
+  public static @Nullable String batchKey(Object request) {
+    Waiter waiter = ((SlotRequest) request).waiter;
+    return waiter == null ? null : SlotsProbe.batchKey(waiter);
+  }
+
+  /** Whether a request may go to a replica; a refusal of it to run the request may last. */
+  public static boolean accepts(DeploymentRouter router, Object request, ReplicaInfo replica) {
+    return Arrays.stream(router.replicas.all)
+        .filter(each -> each.info.replicaId().equals(replica.replicaId()))
+        .allMatch(((SlotRequest) request)::accepts);
+  }
+
+  /** Since when a request waits. */
+  public static long sinceNanos(Object request) {
+    return ((SlotRequest) request).sinceNanos();
+  }
+
+  /** Whether a grant has a seat in a batch. */
+  public static boolean isSeated(Runnable grant) {
+    Grant carried = ((SlotRequest) grant).grant;
+    return carried != null && carried.batch() != null;
+  }
+
+  /** Whether a replica is set aside for a request that came before a place. */
+  public static boolean isKept(DeploymentRouter router, String replicaId, long place) {
+    return SlotsProbe.isKept(router.queue, replicaId, place);
   }
 
   /** Number of slots of a request. */
@@ -226,6 +255,15 @@ public final class RoutingProbe {
   /** Requests that wait on an event loop. */
   public static int waitingOn(DeploymentRouter router, int loop) {
     return SlotsProbe.waitingOn(router.queue, loop);
+  }
+
+  /** The replicas that can hold the first overdue request that came before a place. */
+  public static List<String> overdueAt(DeploymentRouter router, long place) {
+    List<RoutedReplica> routable =
+        Arrays.stream(router.replicas.all).filter(RoutedReplica::routable).toList();
+    return SlotsProbe.overdueAt(router.queue, place, routable).stream()
+        .map(each -> each.info.replicaId())
+        .toList();
   }
 
   /** The replicas that a router may use, and that have so many slots as far as it knows. */

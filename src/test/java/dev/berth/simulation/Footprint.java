@@ -84,6 +84,10 @@ public final class Footprint {
           replica.log.FailureLog.lines
           replica.log.FailureLog.looks
           replica.log.FailureLog.unlogged
+          replica.batch.BatchMeters.batches
+          replica.batch.BatchMeters.percents
+          replica.batch.BatchMeters.requests
+          replica.batch.BatchTable.lastId
           replica.slots.SlotCounters.completed
           replica.slots.SlotCounters.expired
           replica.slots.SlotCounters.granted

@@ -8,8 +8,8 @@ import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.RoutingProbe;
 import dev.berth.view.LedgerView;
-import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -49,6 +49,9 @@ final class Invariants implements Executions.Listener {
       LedgerView view = incarnation.replica.view();
       checkSlots(incarnation, view);
       checkDrain(incarnation, view);
+      if (on.batching) {
+        on.batches.check(incarnation);
+      }
       if (incarnation.stopped && view.running() + view.reserved() == 0) {
         checkExpired(view);
         count(incarnation, view);
@@ -139,9 +142,7 @@ final class Invariants implements Executions.Listener {
   private void checkLargeWorkConserved(SimulatedInstance instance) {
     List<Op> waiting = waitingAt(instance);
     for (Op op : waiting) {
-      boolean behind =
-          waiting.stream()
-              .anyMatch(other -> place(other) < place(op) && overdue(other) && other.cost > 1);
+      boolean behind = !RoutingProbe.overdueAt(instance.router, place(op)).isEmpty();
       for (SimulatedController.Incarnation incarnation : on.controller.incarnations) {
         SlotLedger slots = incarnation.replica.slots();
         if (!behind
@@ -149,16 +150,19 @@ final class Invariants implements Executions.Listener {
             && !slots.draining()
             && slots.maxOngoing() - slots.ongoing() >= op.cost
             && !Ledgers.isSetAsideForRemote(slots)
+            && !RoutingProbe.isKept(instance.router, incarnation.replica.replicaId(), place(op))
             && tried(instance, incarnation.replica.replicaId()) == 0
             && !instance.avoids(Replicas.info(incarnation.replica))
-            && on.controller.isRoutableAt(instance, incarnation)) {
+            && on.controller.isRoutableAt(instance, incarnation)
+            && (!on.batching || on.batches.isDue(instance, request(op), incarnation.replica))) {
           throw on.world.fail(
-              "%s: %s of cost %d waits beside as many free slots of %s: %s"
+              "%s: %s of cost %d waits beside as many free slots of %s: %s %s"
                   .formatted(
                       instance.node,
                       op,
                       op.cost,
                       incarnation.replica.replicaId(),
+                      on.batches.text(incarnation),
                       waiting.stream()
                           .map(each -> place(each) + ": " + each.cost + " " + overdue(each))
                           .toList()));
@@ -168,7 +172,7 @@ final class Invariants implements Executions.Listener {
   }
 
   private List<Op> waitingAt(SimulatedInstance instance) {
-    return on.workload.ops.stream()
+    return on.workload.open.stream()
         .filter(op -> op.at == instance && !op.over() && request(op) != null)
         .filter(op -> RoutingProbe.isWaiting(request(op)) && !instance.isBlocked(op.loopIndex))
         .toList();
@@ -190,28 +194,19 @@ final class Invariants implements Executions.Listener {
 
   /**
    * The first larger request starts within its bound: once it has been overtaken for long, no
-   * younger one gets slots of the only replica that can hold it. A replica that refused to run it
-   * is none of these, since no request goes to such a replica again.
+   * younger one gets slots of the only replica that can hold it.
    */
   private void checkOvertaking(SimulatedInstance instance, Runnable granted, ReplicaInfo replica) {
     long place = RoutingProbe.place(granted);
-    for (Op large :
-        waitingAt(instance).stream().sorted(Comparator.comparingLong(Invariants::place)).toList()) {
-      if (place(large) > place || request(large) == granted) {
-        return;
-      }
-      List<String> fitting =
-          RoutingProbe.holding(instance.router, large.cost).stream() // as it is reported
-              .filter(each -> !on.executions.notRunAt(large.requestId, each)) // else it waits
-              .toList();
-      if (large.cost > 1 && overdue(large) && !fitting.isEmpty()) {
-        on.world.failIf(
-            fitting.equals(List.of(replica.replicaId())),
-            () ->
-                "%s of cost %d was overtaken for too long at %s"
-                    .formatted(large, large.cost, fitting));
-        return;
-      }
+    if (RoutingProbe.isKept(instance.router, replica.replicaId(), place)) {
+      throw on.world.fail(
+          "place %d got a slot that is set aside at %s".formatted(place, replica.replicaId()));
+    }
+    List<String> fitting = RoutingProbe.overdueAt(instance.router, place);
+    if (fitting.equals(List.of(replica.replicaId()))) {
+      throw on.world.fail(
+          "place %d got a slot, and one ahead was overtaken for too long at %s"
+              .formatted(place, fitting));
     }
   }
 
@@ -219,7 +214,7 @@ final class Invariants implements Executions.Listener {
   private long tried(SimulatedInstance instance, String replicaId) {
     return !on.upstreams
         ? 0
-        : on.workload.ops.stream()
+        : on.workload.open.stream()
             .filter(
                 op ->
                     !op.over()
@@ -258,14 +253,19 @@ final class Invariants implements Executions.Listener {
         throw on.world.fail("place " + place + " got a slot on a blocked loop");
       }
     }
-    for (Op op : on.workload.ops) {
+    for (Op op : on.workload.open) {
       Object request = op.call != null ? op.call : op.choice;
+      if (request == granted && RoutingProbe.isSeated(granted)) {
+        on.batches.seated(op, RoutingProbe.granted(granted).replicaId());
+      }
       if (op.at == instance
           && !op.over()
           && request != null
           && request != granted
+          && Objects.equals(RoutingProbe.batchKey(request), RoutingProbe.batchKey(granted))
           && RoutingProbe.isWaiting(request)
           && !mayStay(op, replica)
+          && (replica == null || RoutingProbe.accepts(instance.router, request, replica))
           && mayUse(op, RoutingProbe.cost(granted), replica, instance)
           && RoutingProbe.place(request) < place) {
         if (instance.isBlocked(op.loopIndex)) {
@@ -282,7 +282,10 @@ final class Invariants implements Executions.Listener {
   /** Whether the slots granted to another could be its own: an offer is of one number of slots. */
   private static boolean mayUse(
       Op op, int granted, @Nullable ReplicaInfo replica, SimulatedInstance instance) {
-    boolean here = replica == null || replica.address().node().equals(instance.node);
+    if (replica == null) { // else none is left for this one, or none of as many slots
+      return !instance.router.available();
+    }
+    boolean here = replica.address().node().equals(instance.node);
     return here ? op.cost <= granted : op.cost == granted;
   }
 
@@ -316,7 +319,11 @@ final class Invariants implements Executions.Listener {
                 each ->
                     each.seat.instance != op.at
                         && each.replica.replicaId().equals(execution.replicaId));
-    if (away && op.source == null && !op.longBody && op.lateNanos() > ROUNDED_UP_NANOS) {
+    if (away
+        && !on.batching
+        && op.source == null
+        && !op.longBody
+        && op.lateNanos() > ROUNDED_UP_NANOS) {
       throw on.world.fail(op + ": begins " + op.lateNanos() / 1_000 + " µs after its deadline");
     }
   }
@@ -394,6 +401,7 @@ final class Invariants implements Executions.Listener {
           "attempts remembered for ever");
       require(
           incarnation.replica.slots().rememberedLeases() == 0, view, "leases remembered for ever");
+      on.batches.checkAtEnd(incarnation);
       count(incarnation, view);
     }
     for (Op op : on.workload.ops) {

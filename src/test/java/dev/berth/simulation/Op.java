@@ -87,7 +87,7 @@ final class Op implements CallObserver {
     this.deadlineNanos = deadlineNanos;
     this.reading = reading;
     int drawn = Math.floorMod(requestId.hashCode() * 31, 16); // most take one slot
-    this.cost = on.weighted && drawn < 5 ? 1 + drawn : 1;
+    this.cost = on.weighted && drawn < 5 ? 1 + drawn * (on.batching ? 3 : 1) : 1;
     this.parent = requestId.hashCode() % 2 == 0 ? new FakeParent() : null;
     explain(parent);
     explain(explainer);

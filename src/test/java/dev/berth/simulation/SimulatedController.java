@@ -1,8 +1,11 @@
 package dev.berth.simulation;
 
+import dev.berth.api.HandlerFactory;
 import dev.berth.fakes.Replicas;
+import dev.berth.metrics.LatencyBuckets;
 import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.replica.Replica;
+import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.ReplicaSpec;
 import dev.berth.routing.RoutingProbe;
 import java.time.Duration;
@@ -78,7 +81,9 @@ final class SimulatedController {
     this.random = on.world.randomness();
     seats.add(new Seat(0, on.instances.get(0), 0));
     seats.add(new Seat(1, on.instances.get(0), 1));
-    seats.add(new Seat(2, on.instances.get(1), 0));
+    for (int other = 1; other < Math.min(3, on.instances.size()); other++) { // a fourth has none
+      seats.add(new Seat(1 + other, on.instances.get(other), (1 + other) % 2));
+    }
   }
 
   void start() {
@@ -110,12 +115,13 @@ final class SimulatedController {
     String id = "app#model#" + seat.number + "." + ++starts;
     SimulatedLoop loop = seat.instance.loops.get(seat.loop);
     ReplicaSpec spec =
-        Replicas.spec(
-            id,
-            SimulatedInstance.Settings.DEPLOYMENT,
-            random.nextLong(),
-            1 + random.nextInt(4),
-            context -> new SimulatedHandler(on, id, loop));
+        on.batching
+            ? spec(
+                id,
+                4 + random.nextInt(13),
+                context -> new SimulatedBatchHandler(on, id, loop),
+                on.batches.limits(seat.instance))
+            : spec(id, 1 + random.nextInt(4), context -> new SimulatedHandler(on, id, loop), null);
     seat.instance.start(
         seat.loop,
         spec,
@@ -125,8 +131,26 @@ final class SimulatedController {
           Incarnation incarnation = new Incarnation(seat, replica);
           seat.current = incarnation;
           incarnations.add(incarnation);
+          on.batches.started(incarnation);
           publish();
         });
+  }
+
+  private ReplicaSpec spec(
+      String id, int slots, HandlerFactory factory, @Nullable ReplicaLimits limits) {
+    return new ReplicaSpec(
+        id,
+        SimulatedInstance.Settings.DEPLOYMENT,
+        random.nextLong(),
+        slots,
+        Map.of(),
+        factory,
+        limits,
+        Replicas.HEALTH_CHECKS,
+        new LatencyBuckets(),
+        false,
+        null,
+        "");
   }
 
   private void restart(Seat seat) {
@@ -192,7 +216,8 @@ final class SimulatedController {
       return false;
     }
     int before = changed.replica.slots().maxOngoing();
-    int after = on.upstreams && random.nextInt(2) == 0 ? 0 : 1 + random.nextInt(5);
+    int after =
+        on.upstreams && random.nextInt(2) == 0 ? 0 : 1 + random.nextInt(on.batching ? 16 : 5);
     if (after == before) {
       return false;
     }
@@ -229,12 +254,24 @@ final class SimulatedController {
             each -> each.seat.instance != op.at && each.replica.replicaId().equals(op.replica()));
   }
 
+  private SimulatedInstance any() {
+    int count = on.instances.size();
+    return on.instances.get(count == 2 ? 0 : random.nextInt(count));
+  }
+
+  /** Another instance; of two it is not drawn. */
+  private SimulatedInstance otherThan(SimulatedInstance one) {
+    int count = on.instances.size();
+    int step = count == 2 ? 1 : 1 + random.nextInt(count - 1);
+    return on.instances.get((on.instances.indexOf(one) + step) % count);
+  }
+
   /** Each instance is told that the other one left; the next snapshots bring it back. */
   void nodesLost() {
     partedNanos = on.world.elapsedNanos();
     on.world.note("nodes lost", "");
-    SimulatedInstance first = on.instances.get(0);
-    SimulatedInstance second = on.instances.get(1);
+    SimulatedInstance first = any();
+    SimulatedInstance second = otherThan(first);
     first.lose(second.node);
     second.lose(first.node);
   }
@@ -242,8 +279,8 @@ final class SimulatedController {
   /** What either sent to the other and heard nothing of is given up; leases are kept. */
   void linkBroken() {
     on.world.note("link broken", "");
-    SimulatedInstance first = on.instances.get(0);
-    SimulatedInstance second = on.instances.get(1);
+    SimulatedInstance first = any();
+    SimulatedInstance second = otherThan(first);
     for (int loop = 0; loop < first.loops.size(); loop++) {
       first.routers.linkBroken(second.node, loop);
       second.routers.linkBroken(first.node, loop);
@@ -252,16 +289,15 @@ final class SimulatedController {
 
   /** One instance suspects the other, until it does not. */
   void suspected() {
-    int place = random.nextInt(2);
-    SimulatedInstance at = on.instances.get(place);
-    String other = on.instances.get(1 - place).node;
+    SimulatedInstance at = on.instances.get(random.nextInt(on.instances.size()));
+    String other = otherThan(at).node;
     on.world.note("suspected", other + " at " + at.node);
     at.suspect(other, true);
     on.world.after(1 + random.nextLong(millis(300)), "healed", () -> at.suspect(other, false));
   }
 
   /** An instance dies; the other notices in time, or only by its return. */
-  void crash(SimulatedInstance dying, SimulatedInstance survivor, boolean noticed) {
+  void crash(SimulatedInstance dying, List<SimulatedInstance> survivors, boolean noticed) {
     on.world.note("crashed", dying.node);
     dying.crash();
     on.bus.crash(dying.node);
@@ -283,7 +319,7 @@ final class SimulatedController {
           on.bus.noticed(dying.node);
           partedNanos = on.world.elapsedNanos();
           if (noticed) {
-            survivor.lose(dying.node);
+            survivors.forEach(each -> each.lose(dying.node));
           }
         });
   }

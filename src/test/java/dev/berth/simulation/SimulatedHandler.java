@@ -75,7 +75,7 @@ final class SimulatedHandler implements AsyncHandler {
 
   // --- the request's body ---
 
-  private Future<Response> readWhole(Request request, Execution execution, RequestContext context) {
+  Future<Response> readWhole(Request request, Execution execution, RequestContext context) {
     String total = request.headers().get(SimulatedSource.TOTAL);
     if (total != null) {
       checkWhole(execution, request.bytes().length(), total);
@@ -191,7 +191,7 @@ final class SimulatedHandler implements AsyncHandler {
     return Duration.ofNanos(1_000L * random.nextInt(most));
   }
 
-  private static Response whole(Execution execution, int padding) {
+  static Response whole(Execution execution, int padding) {
     String text = " ".repeat(padding) + execution.requestId + "#end";
     execution.bytesWritten = text.length();
     return Response.text(text);

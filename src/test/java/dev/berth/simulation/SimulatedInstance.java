@@ -26,7 +26,9 @@ import dev.berth.routing.RoutingProbe;
 import dev.berth.routing.slots.InstanceQueueLimits;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +50,7 @@ final class SimulatedInstance {
   final ReplicaHost host;
   final Routers routers;
   final DeploymentRouter router;
+  final ReplicaLimits limits; // of its replicas
   RoutingSnapshot.SnapshotVersion lastVersion =
       RoutingSnapshot.SnapshotVersion.NONE; // as the checker saw it
   private final World world;
@@ -55,7 +58,7 @@ final class SimulatedInstance {
   // A loop's next tick. Without one, the loop looks at no deadline.
   private final @Nullable Runnable[] armed = new Runnable[LOOPS];
   private final boolean[] blocked = new boolean[LOOPS]; // as its routers were told
-  private String suspected = ""; // another instance, as its routers were told
+  private final Set<String> suspected = new HashSet<>(); // others, as its routers were told
   private boolean crashed;
 
   SimulatedInstance(World world, SimulatedBus bus, String node, Settings settings) {
@@ -104,6 +107,7 @@ final class SimulatedInstance {
             PlaneBuilder.handlers(PlaneBuilder.hooks(control)),
             explained::explained,
             settings.limits());
+    limits = settings.limits().replica();
     host = plane.host;
     routers = plane.routers;
     router = routers.router(Settings.DEPLOYMENT, settings.router());
@@ -230,13 +234,17 @@ final class SimulatedInstance {
   }
 
   void suspect(String other, boolean isSuspected) {
-    suspected = isSuspected ? other : "";
+    if (isSuspected) {
+      suspected.add(other);
+    } else {
+      suspected.remove(other);
+    }
     routers.suspected(other, isSuspected);
   }
 
   /** Another instance is no more, as far as this one is told. */
   void lose(String other) {
-    suspected = "";
+    suspected.remove(other);
     plane.nodeLost(other);
   }
 
@@ -251,7 +259,7 @@ final class SimulatedInstance {
 
   private boolean isDoubtful(ReplicaInfo replica) {
     String at = replica.address().node();
-    return at.equals(suspected) || at.equals(node) && blocked[replica.address().loop()];
+    return suspected.contains(at) || at.equals(node) && blocked[replica.address().loop()];
   }
 
   /** Requests that wait here and could take a slot, as a newcomer on a loop sees them. */

@@ -21,6 +21,9 @@ import java.util.function.Predicate;
 final class Simulation {
   static final int LEAST_EVENTS = 10_000;
 
+  /** The same, of a run with batches, which has more instances. */
+  static final int LEAST_EVENTS_OF_BATCHES = 5_000;
+
   /** Longer than everything that anyone remembers, waits for, or holds. */
   /** One of so many seeds is measured, over two more lives. */
   private static final int MEASURED_EACH = 10;
@@ -47,21 +50,28 @@ final class Simulation {
   final boolean lossless;
   final boolean upstreams; // replicas close and refuse requests that their upstreams did not run
   final boolean weighted; // requests take one slot or several
+  final boolean batching; // replicas take batches
+  final SimulatedBatches batches;
   private boolean rough = true;
 
-  private Simulation(long seed) {
+  private Simulation(long seed, boolean batching) {
     this.seed = seed;
+    this.batching = batching;
     world = new World(seed);
     orderly = seed % 4 == 0;
     lossless = seed % 4 == 1;
-    upstreams = seed % 5 == 2;
-    weighted = seed % 3 == 1;
+    upstreams = !batching && seed % 5 == 2;
+    weighted = batching || seed % 3 == 1;
     random = world.randomness();
     bus = new SimulatedBus(world, coverage);
     bus.spoil();
     executions = new Executions(world);
     explained = new Explained(world);
+    batches = new SimulatedBatches(this);
     instances = new ArrayList<>(List.of(instance("n1"), instance("n2")));
+    for (long more = batching ? seed % 3 : 0; more > 0; more--) {
+      instances.add(instance("n" + (instances.size() + 1)));
+    }
     controller = new SimulatedController(this);
     workload = new Workload(this);
     invariants = new Invariants(this);
@@ -71,6 +81,9 @@ final class Simulation {
     SimulatedInstance made =
         new SimulatedInstance(
             world, bus, node, SimulatedInstance.Settings.draw(random, orderly), explained);
+    if (batching) {
+      batches.configure(made, batches.rules());
+    }
     made.onGrant(grant -> invariants.granted(made, grant));
     return made;
   }
@@ -84,9 +97,16 @@ final class Simulation {
    * @param script changes the run before its first event
    */
   static Result run(long seed, Consumer<Simulation> script) {
-    Simulation simulation = new Simulation(seed);
+    Simulation simulation = new Simulation(seed, false);
     script.accept(simulation);
     return simulation.world.told(seed, "SimulationTest", "simulation.seed", simulation::run);
+  }
+
+  /** Runs a seed with replicas that take batches. */
+  static Result runBatches(long seed) {
+    Simulation simulation = new Simulation(seed, true);
+    String test = "BatchSimulationTest";
+    return simulation.world.told(seed, test, "simulation.batch.seed", simulation::run);
   }
 
   private Result run() {
@@ -99,7 +119,7 @@ final class Simulation {
             ? FaultRates.NONE
             : lossless ? FaultRates.drawOfLinks(random) : FaultRates.draw(random).andUnfit(random));
     nextFault();
-    world.runUntil(() -> world.ran() >= LEAST_EVENTS, invariants::check);
+    world.runUntil(() -> world.ran() >= leastEvents(), invariants::check);
     long events = world.ran();
     rough = false;
     workload.close();
@@ -111,6 +131,10 @@ final class Simulation {
       livesAgain();
     }
     return new Result(seed, world.hash(), events, workload.ops.size(), coverage);
+  }
+
+  private int leastEvents() {
+    return batching ? LEAST_EVENTS_OF_BATCHES : LEAST_EVENTS;
   }
 
   /** After another, shorter life each instance holds no more than after the one before. */
@@ -127,7 +151,7 @@ final class Simulation {
   }
 
   private void live() {
-    long until = world.ran() + LEAST_EVENTS / 4;
+    long until = world.ran() + leastEvents() / 4;
     workload.start();
     bus.rates(orderly ? FaultRates.NONE : FaultRates.draw(random));
     world.runUntil(() -> world.ran() >= until, invariants::check);
@@ -193,6 +217,9 @@ final class Simulation {
     if (random.nextInt(5) == 0) {
       changeRanker();
     }
+    if (batching && random.nextInt(8) == 0) {
+      batches.change();
+    }
     if (!orderly && random.nextInt(20) == 0) {
       String node = instances.get(random.nextInt(instances.size())).node;
       bus.fill(node, random.nextLong(TimeUnit.SECONDS.toNanos(random.nextInt(4) == 0 ? 2 : 1) / 4));
@@ -238,8 +265,9 @@ final class Simulation {
   private void crash() {
     int place = random.nextInt(instances.size());
     SimulatedInstance dying = instances.get(place);
-    SimulatedInstance survivor = instances.get(1 - place);
-    if (dying.crashed() || survivor.crashed()) {
+    List<SimulatedInstance> survivors = new ArrayList<>(instances);
+    survivors.remove(dying);
+    if (instances.stream().anyMatch(SimulatedInstance::crashed)) {
       return;
     }
     List<String> itsReplicas =
@@ -249,14 +277,14 @@ final class Simulation {
             .toList();
     meets(Fault.CRASH, op -> op.at == dying || itsReplicas.contains(op.replica()));
     workload.ops.stream().filter(op -> op.at == dying).forEach(Op::lose);
-    controller.crash(dying, survivor, random.nextInt(4) > 0);
+    controller.crash(dying, survivors, random.nextInt(4) > 0);
     world.after(
         // Half of them are back while others still mean what was there before.
         TimeUnit.MILLISECONDS.toNanos(random.nextBoolean() ? 5 : 120 + random.nextInt(400)),
         "return",
         () -> {
-          if (lossless && !survivor.crashed()) {
-            survivor.lose(dying.node); // as its links tell it
+          if (lossless) {
+            survivors.forEach(each -> each.lose(dying.node)); // as its links tell it
           }
           SimulatedInstance fresh = instance(dying.node);
           instances.set(place, fresh);

@@ -67,6 +67,15 @@ enum Transition {
   OVER_A_LOWERED_MAX,
   RANKER_CHANGED_BESIDE_WAITERS,
 
+  // --- batches, of the simulation that has them ---
+  BATCH_STARTED,
+  BATCH_FULL,
+  BATCH_SEAT,
+  BATCH_SEAT_TAKEN,
+  BATCH_LOOSE,
+  BATCH_OF_SEVERAL_NODES,
+  BATCH_BESIDE_ANOTHER,
+
   // --- the bodies of requests ---
   BODY_STREAMED_WHOLE,
   BODY_GATHERED_WHOLE,
@@ -97,6 +106,10 @@ enum Transition {
   HANDLER_FAILED,
   PAYLOAD_TOO_LARGE,
   DEPLOYMENT_UNAVAILABLE;
+
+  boolean isOfBatches() {
+    return name().startsWith("BATCH_");
+  }
 
   static Optional<Transition> ofMessage(BusMessage message) {
     return message instanceof BusMessage.CallRefused refused

@@ -34,6 +34,7 @@ final class Workload {
   private final SplittableRandom random;
   final List<Op> ops = new ArrayList<>();
   final List<Op> active = new ArrayList<>();
+  final List<Op> open = new ArrayList<>(); // and those whose callers vanished
   private final Map<String, Op> byRequest = new HashMap<>();
   private final long meanGapNanos;
   private int number;
@@ -96,6 +97,8 @@ final class Workload {
     ops.add(op);
     byRequest.put(op.requestId, op);
     active.add(op);
+    open.removeIf(Op::over);
+    open.add(op);
     if (patient && !on.orderly && !on.lossless) {
       givesUp(op); // what is lost on the way would never be answered
     }
@@ -147,6 +150,11 @@ final class Workload {
   }
 
   private Request received(Op op) {
+    Request plain = unmarked(op);
+    return on.batching ? SimulatedBatches.marked(plain, op.requestId) : plain;
+  }
+
+  private Request unmarked(Op op) {
     String path = "/" + op.requestId;
     int drawn = random.nextInt(20);
     if (drawn < 14) {
@@ -204,7 +212,8 @@ final class Workload {
     CallOptions options =
         CallOptions.defaults()
             .withRequestId(op.requestId)
-            .withReservationTtl(Duration.ofNanos(ttlNanos()));
+            .withReservationTtl(Duration.ofNanos(ttlNanos()))
+            .withCost(op.cost);
     if (op.hasDeadline()) {
       options =
           options.withTimeout(

@@ -1,5 +1,6 @@
 package dev.berth.replica.batch;
 
+import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.HandlerTime;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +31,7 @@ public abstract class BatchEntry {
   // Guarded by the table; a started batch and the position in it no longer change.
   BatchStage stage = BatchStage.NEW;
   @Nullable Batch batch;
+  @Nullable BatchSettings rules; // of the moment at which it became loose
   int position;
 
   /**

@@ -10,6 +10,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * requests, and the number of batches that run. The truth of batches as the ledger is of slots.
  * Thread-safe: one lock guards all state, and {@link BatchPorts} are called without it.
  *
- * <p>A line keeps the rules of the moment at which its oldest request began to wait for a batch, so
+ * <p>A batch has the rules of the moment at which the first of its loose requests became loose, so
  * that a changed {@code max_batch_size} leaves waiting requests to the old one.
  */
 public final class BatchTable implements BatchSeats {
@@ -36,12 +37,12 @@ public final class BatchTable implements BatchSeats {
   /** Share of a new duration in the learnt one: 1/8. */
   private static final int LEARNING_SHIFT = 3;
 
-  private final Supplier<BatchSettings> settings;
+  final Supplier<BatchSettings> settings;
   private final LongSupplier nanoClock;
   private final BatchPorts ports;
-  private final Map<String, BatchLine> lines = new LinkedHashMap<>(); // none is empty
+  final Map<String, BatchLine> lines = new LinkedHashMap<>(); // none is empty
   private final List<Batch> gathering = new ArrayList<>(); // sealed, with requests missing
-  private int places; // batches from their opening to their end
+  int places; // batches from their opening to their end
   private String refilled = ""; // key of a line that is not due before this time unless it is full
   private long refillsUntil;
   private boolean placeFreed; // since the last effects, or a loose request came to a free place
@@ -59,21 +60,21 @@ public final class BatchTable implements BatchSeats {
   }
 
   /** Loose requests with one key, oldest first. */
-  private static final class BatchLine {
+  static final class BatchLine {
     final List<BatchEntry> entries = new ArrayList<>();
-    BatchSettings rules;
     boolean isLate; // the batch of a request began without it
-
-    BatchLine(BatchSettings rules) {
-      this.rules = rules;
-    }
 
     BatchEntry head() {
       return entries.get(0);
     }
 
+    BatchSettings rules() {
+      return Objects.requireNonNull(head().rules);
+    }
+
     /** Adds a request behind all that have waited as long, whichever way it came. */
-    void add(BatchEntry entry) {
+    void add(BatchEntry entry, BatchSettings rules) {
+      entry.rules = rules;
       int at = entries.size();
       while (at > 0 && entries.get(at - 1).sinceNanos - entry.sinceNanos > 0) {
         at--;
@@ -84,17 +85,17 @@ public final class BatchTable implements BatchSeats {
     }
 
     boolean isFull() {
-      int fits = fitting(entries, rules);
-      return fits == rules.maxSize() || fits < entries.size();
+      int fits = fitting(entries, rules());
+      return fits == rules().maxSize() || fits < entries.size();
     }
   }
 
   /** Returns the time until a line is due if it is not full; 0 or less when it is due. */
   private long leftNanos(BatchLine line, long now) {
     long window =
-        line.isLate || places == 0 && line.rules.eager()
+        line.isLate || places == 0 && line.rules().eager()
             ? 0
-            : line.head().sinceNanos + line.rules.waitNanos() - now;
+            : line.head().sinceNanos + line.rules().waitNanos() - now;
     long left =
         !line.isLate && line.head().key.equals(refilled)
             ? Math.max(window, refillsUntil - now)
@@ -137,8 +138,8 @@ public final class BatchTable implements BatchSeats {
         enter(entry, batch);
         closeIfComplete(batch);
       } else {
-        BatchLine line = lines.computeIfAbsent(entry.key, key -> new BatchLine(settings.get()));
-        line.add(entry);
+        BatchLine line = lines.computeIfAbsent(entry.key, key -> new BatchLine());
+        line.add(entry, settings.get());
         line.isLate |= seat != null;
         placeFreed |= places < settings.get().maxConcurrent(); // waiters may fill its batch
       }
@@ -363,13 +364,12 @@ public final class BatchTable implements BatchSeats {
   /** Opens a batch with the loose requests of a key that fit. */
   private Batch open(String key) {
     BatchLine line = lines.get(key);
-    Batch batch = new Batch(this, key, line == null ? settings.get() : line.rules, ++lastId);
+    Batch batch = new Batch(this, key, line == null ? settings.get() : line.rules(), ++lastId);
     places++;
     if (line != null) {
-      List<BatchEntry> first = line.entries.subList(0, fitting(line.entries, line.rules));
+      List<BatchEntry> first = line.entries.subList(0, fitting(line.entries, batch.rules));
       first.forEach(each -> enter(each, batch));
       first.clear();
-      line.rules = settings.get(); // of the next window
       line.isLate = false;
       forgetIfEmpty(line, key);
     }
@@ -419,7 +419,7 @@ public final class BatchTable implements BatchSeats {
     }
     List<BatchEntry> beyond = batch.entries.subList(size, batch.entries.size());
     for (BatchEntry each : beyond) { // a changed `same` gives an arrived request another key
-      lines.computeIfAbsent(each.key, key -> new BatchLine(batch.rules)).add(each);
+      lines.computeIfAbsent(each.key, key -> new BatchLine()).add(each, batch.rules);
     }
     beyond.clear();
   }

@@ -36,6 +36,7 @@ public final class BatchForming {
   private final Map<String, KeyLine> lines = new HashMap<>(); // none is empty
   private final Map<String, WindowTarget> targets = new LinkedHashMap<>(); // by key, oldest first
   private final List<Waiter> members = new ArrayList<>();
+  private @Nullable Waiter passed; // the first of several slots that is no member
   private int alone; // linked waiters without a key
   private int stuck; // lines that are stuck
   private int waits; // lines that wait for their window
@@ -152,6 +153,7 @@ public final class BatchForming {
    * @param all whether it looked at every waiter
    */
   void end(boolean all) {
+    forget();
     if (all) {
       lines.values().stream().filter(line -> line.unfit != NONE).forEach(this::stick);
     }
@@ -216,17 +218,20 @@ public final class BatchForming {
 
   /** Gathers the waiters of a batch, in their order. */
   private void gather(WaiterQueue queue, Waiter head, KeyLine line, int max) {
-    members.clear();
+    forget();
     int left = line.size; // none is behind the last one
     for (Waiter each = head; each != queue.ends && left > 0; each = each.after) {
-      if (each.line == line) {
-        left--;
-        if (each.waiting() && !each.owner.paused() && each.cost < line.unfit) {
-          members.add(each);
-          if (members.size() == max) {
-            return;
-          }
-        }
+      left -= each.line == line ? 1 : 0;
+      if (!each.waiting() || each.owner.paused()) {
+        continue;
+      }
+      if (each.line == line && each.cost < line.unfit) {
+        members.add(each);
+      } else if (passed == null && each.cost > 1) {
+        passed = each;
+      }
+      if (members.size() == max || each != head && queue.isLate(each)) {
+        return; // no younger one overtakes it
       }
     }
   }
@@ -371,7 +376,6 @@ public final class BatchForming {
   /** Grants slots of a replica to the gathered waiters, one by one; returns their number. */
   private int grantEach(WaiterQueue queue, RoutedReplica to, @Nullable BatchGroup group, int size) {
     int granted = 0;
-    Waiter passed = null; // an older one that needs more slots than are free
     for (Waiter each : members) {
       if (granted == size || group != null && group.room() == 0) {
         break;
@@ -383,13 +387,15 @@ public final class BatchForming {
       if (grant != null) {
         granted++;
         queue.give(each, group == null ? grant : grant.seated(group));
-        if (passed != null && passed.overtakenNanos == Waiter.NEVER) {
-          passed.overtakenNanos = source.now();
+        if (passed != null && passed.sequence < each.sequence) {
+          queue.overtake(passed);
         }
-      } else if (each.cost == 1 && !each.owner.picky() && each.owner.limit().isEmpty()
-          || queue.isKept(to)) {
-        break; // no slot is left, or it is set aside for this one
-      } else if (each.cost > 1 && passed == null) {
+      } else if (queue.isLate(each)) {
+        members.subList(members.indexOf(each) + 1, members.size()).clear();
+        break; // the slots are for this one
+      } else if (each.cost == 1 && !each.owner.picky() && each.owner.limit().isEmpty()) {
+        break; // no slot is left
+      } else if (each.cost > 1 && (passed == null || each.sequence < passed.sequence)) {
         passed = each;
       }
     }
@@ -399,10 +405,17 @@ public final class BatchForming {
   /** Seats waiters in a batch that a replica opened for loose requests. */
   void fill(WaiterQueue queue, RoutedReplica replica, BatchGroup group) {
     KeyLine line = lines.get(group.key());
-    if (line != null) {
+    if (line != null && !queue.isLate(queue.ends.after)) {
       gather(queue, queue.ends.after, line, group.room());
       grantEach(queue, replica, group, group.room());
+      forget();
     }
+  }
+
+  /** Forgets the requests of the last batch, which an idle queue must not hold. */
+  private void forget() {
+    members.clear();
+    passed = null;
   }
 
   /** Records that the requested time has come; the caller then pumps. Any thread. */

@@ -49,7 +49,7 @@ public final class WaiterQueue {
   private static final int NONE = Integer.MAX_VALUE;
   private static final long NEVER = Waiter.NEVER;
 
-  private final GrantSource source;
+  final GrantSource source;
   private final BatchForming forming; // used by the runner
   private final RoutingExclusions blocked;
   private final AtomicInteger size = new AtomicInteger(); // admitted waiters that have not ended
@@ -67,8 +67,8 @@ public final class WaiterQueue {
   private boolean news; // a waiter arrived that needs fewer
   private boolean exhausted; // a waiter of one slot that accepts every replica got none
   private boolean unusable; // offers may be left for a waiter of several slots that has left
-  private @Nullable Waiter keeper; // has the replica set aside
-  private @Nullable RoutedReplica kept;
+  @Nullable Waiter keeper; // has the replica set aside
+  @Nullable RoutedReplica kept;
 
   private final AtomicInteger moreSlots = new AtomicInteger(); // needed beside one per waiter
   private volatile boolean overtaken; // a remote router took slots while a waiter waited
@@ -281,10 +281,8 @@ public final class WaiterQueue {
       } else if (waiter.owner.paused()) {
         ahead = waiter;
       } else if (grant(waiter, closed, offered)) {
-        if (large != null) {
-          large.overtakenNanos = source.now();
-          large = null;
-        }
+        overtake(large);
+        large = null;
       } else {
         ahead = waiter;
         passedOver = true;
@@ -344,14 +342,22 @@ public final class WaiterQueue {
   private boolean isOverdue(Waiter large) {
     if (overtaken) {
       overtaken = false;
-      large.overtakenNanos = large.overtakenNanos == NEVER ? source.now() : large.overtakenNanos;
+      overtake(large);
     }
-    return large.overtakenNanos != NEVER
-        && source.now() - large.overtakenNanos >= source.maxOvertakeNanos();
+    return isLate(large);
   }
 
-  boolean isKept(RoutedReplica replica) {
-    return replica == kept;
+  /** Records that a younger waiter got slots past a waiter of several; no effect for null. */
+  void overtake(@Nullable Waiter large) {
+    if (large != null && large.overtakenNanos == NEVER) {
+      large.overtakenNanos = source.now();
+    }
+  }
+
+  /** Returns whether a waiter has been overtaken for long enough. */
+  boolean isLate(Waiter large) {
+    return large.overtakenNanos != NEVER
+        && source.now() - large.overtakenNanos >= source.maxOvertakeNanos();
   }
 
   /** Ends the wait of a linked waiter with a grant. Called by the runner. */
@@ -440,8 +446,10 @@ public final class WaiterQueue {
   private boolean handOffToOldest(RoutedReplica replica, int done) {
     absorb();
     Waiter waiter = forming.isAlone() ? ends : ends.after;
+    Waiter large = null; // joins a batch, and is passed
     while (waiter != ends && !waiter.takesSlotsOf(replica)) {
-      waiter = waiter.after;
+      large = large == null && waiter.cost > 1 ? waiter : large;
+      waiter = isLate(waiter) ? ends : waiter.after;
     }
     Grant grant = waiter == ends ? null : Pick.passOn(replica, done, waiter.owner);
     if (grant == null) {
@@ -451,6 +459,7 @@ public final class WaiterQueue {
       unseen = true;
     }
     handOffs.increment();
+    overtake(large);
     unlink(waiter);
     hand(waiter, grant);
     return true;

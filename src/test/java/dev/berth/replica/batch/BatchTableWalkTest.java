@@ -112,7 +112,8 @@ class BatchTableWalkTest implements BatchPorts {
 
   private void takeSeat(BatchGroup group) {
     group.seat();
-    seats.add(new Seated(group, walker(group.key())));
+    boolean isChanged = random.nextInt(6) == 0; // the replica's rules are others meanwhile
+    seats.add(new Seated(group, walker(isChanged ? key() : group.key())));
   }
 
   private void openOne() {

@@ -366,6 +366,25 @@ class BatchFormingTest {
     assertThat(large.lookUps).isBetween(lookUps + 1, 2 * lookUps);
   }
 
+  @Test
+  void handOffsOvertakeALargeRequestOfABatchForItsBoundOnly() {
+    rules = rules(4, false);
+    hosts(1, 4);
+    Host host = hosts.get(0);
+    host.ledger.tryAcquire(4);
+    Asker large = new Asker(3);
+    Asker passing = new Asker(1, null);
+    assertThat(host.replica.completing(host.ledger, 1)).isTrue();
+    assertThat(passing.grant).isNotNull();
+    clock.advance(OVERTAKE);
+    Asker late = new Asker(1, null);
+    assertThat(host.replica.completing(host.ledger, 1)).isFalse();
+    host.ledger.complete(1);
+    assertThat(late.grant).isNull();
+    host.ledger.complete(2);
+    assertThat(large.grant).isNotNull();
+  }
+
   /** Requests with and without a key, which younger ones with a key overtake. */
   @ParameterizedTest
   @NullSource

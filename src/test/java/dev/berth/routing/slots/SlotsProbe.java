@@ -1,6 +1,7 @@
 package dev.berth.routing.slots;
 
 import dev.berth.protocol.LoadReport;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What tests of requests look at, or do, among slots. */
@@ -36,6 +37,44 @@ public final class SlotsProbe {
   /** Who waits on an event loop. */
   public static int waitingOn(WaiterQueue queue, int loop) {
     return queue.sizeByLoop.get(loop);
+  }
+
+  public static @Nullable String batchKey(Waiter waiter) {
+    return waiter.batchKey;
+  }
+
+  /** Whether a replica is set aside for a request that came before a place. */
+  public static boolean isKept(WaiterQueue queue, String replicaId, long place) {
+    Waiter keeper = queue.keeper;
+    RoutedReplica kept = queue.kept;
+    return keeper != null
+        && kept != null
+        && keeper.sequence < place
+        && !keeper.owner.paused()
+        && kept.info.replicaId().equals(replicaId);
+  }
+
+  /** The replicas that can hold the first overdue waiter before a place that any can hold. */
+  public static List<RoutedReplica> overdueAt(
+      WaiterQueue queue, long place, List<RoutedReplica> routable) {
+    Waiter each = queue.ends.after;
+    for (; each != queue.ends && each.sequence < place; each = each.after) {
+      Waiter large = each;
+      boolean overdue =
+          each.cost > 1
+              && each.waiting()
+              && !each.owner.paused()
+              && each.overtakenNanos != Waiter.NEVER
+              && queue.source.now() - each.overtakenNanos >= queue.maxOvertakeNanos();
+      List<RoutedReplica> holding =
+          routable.stream()
+              .filter(to -> to.maxOngoing() >= large.cost && large.owner.accepts(to))
+              .toList();
+      if (overdue && !holding.isEmpty()) {
+        return holding;
+      }
+    }
+    return List.of();
   }
 
   public static long overtakenNanos(Waiter waiter) {

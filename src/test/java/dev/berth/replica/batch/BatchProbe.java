@@ -1,0 +1,34 @@
+package dev.berth.replica.batch;
+
+import dev.berth.protocol.port.BatchSeats;
+
+/** Looks into the batches of a replica, for the simulation. */
+public final class BatchProbe {
+  private BatchProbe() {}
+
+  /** Whether one more batch may start. */
+  public static boolean hasPlace(BatchSeats of) {
+    BatchTable table = (BatchTable) of;
+    return table.places < table.settings.get().maxConcurrent();
+  }
+
+  /** Since when the first loose request waits; {@code none} when there is none. */
+  public static long looseSince(BatchSeats of, long none) {
+    long first = none;
+    for (BatchTable.BatchLine line : ((BatchTable) of).lines.values()) {
+      for (BatchEntry each : line.entries) {
+        first = each.sinceNanos - first < 0 ? each.sinceNanos : first;
+      }
+    }
+    return first;
+  }
+
+  public static String text(BatchSeats of) {
+    BatchTable table = (BatchTable) of;
+    return table.places + " batches, lines " + table.lines.keySet() + ", " + table.settings.get();
+  }
+
+  public static int waiting(BatchSeats of) {
+    return ((BatchTable) of).waiting();
+  }
+}
