@@ -22,7 +22,7 @@ public abstract class BatchEntry {
     LEFT
   }
 
-  final String key;
+  String key; // guarded by the table: that of the batch in which it had a seat
   final long sinceNanos;
   final long deadlineNanos;
   final int items;

@@ -150,6 +150,7 @@ public final class BatchTable implements BatchSeats {
   private static void enter(BatchEntry entry, Batch batch) {
     entry.stage = BatchStage.SEATED;
     entry.batch = batch;
+    entry.key = batch.key; // the router's rules may be others than those here
     batch.entries.add(entry);
     batch.isUsed = true;
   }
@@ -417,10 +418,9 @@ public final class BatchTable implements BatchSeats {
     if (size == batch.entries.size()) {
       return;
     }
+    BatchLine line = lines.computeIfAbsent(batch.key, key -> new BatchLine());
     List<BatchEntry> beyond = batch.entries.subList(size, batch.entries.size());
-    for (BatchEntry each : beyond) { // a changed `same` gives an arrived request another key
-      lines.computeIfAbsent(each.key, key -> new BatchLine()).add(each, batch.rules);
-    }
+    beyond.forEach(each -> line.add(each, batch.rules));
     beyond.clear();
   }
 
