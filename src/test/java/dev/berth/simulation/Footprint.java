@@ -88,6 +88,7 @@ public final class Footprint {
           replica.batch.BatchMeters.percents
           replica.batch.BatchMeters.requests
           replica.batch.BatchTable.lastId
+          replica.batch.BatchTable.refillsUntil
           replica.slots.SlotCounters.completed
           replica.slots.SlotCounters.expired
           replica.slots.SlotCounters.granted
@@ -96,6 +97,9 @@ public final class Footprint {
           replica.slots.SlotLedger.duplicates
           replica.slots.SlotLedger.sequences
           routing.CancelledCalls.unrepeated
+          routing.slots.BatchForming$WindowTarget
+          routing.slots.BatchForming$WindowTarget.left
+          routing.slots.BatchForming.targets
           routing.CompletionRate.endedAtTick
           routing.CompletionRate.perSecond
           routing.HandleCounters.backPressured

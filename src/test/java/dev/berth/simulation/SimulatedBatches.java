@@ -272,7 +272,7 @@ final class SimulatedBatches {
     SimulatedInstance instance = at.seat.instance;
     BatchSeats seats = instance.host.batchesOf(at.replica.address());
     if (seats != null && !at.stopped && !instance.crashed() && BatchProbe.hasPlace(seats)) {
-      long since = BatchProbe.looseSince(seats, on.world.getAsLong());
+      long since = BatchProbe.looseSince(seats, on.world.getAsLong(), TIMER_NANOS);
       long age = on.world.getAsLong() - since;
       on.world.failIf(
           age > MAX_WAIT_MS * MS + TIMER_NANOS && wasAwake(at.loop()),

@@ -43,8 +43,8 @@ public final class BatchTable implements BatchSeats {
   final Map<String, BatchLine> lines = new LinkedHashMap<>(); // none is empty
   private final List<Batch> gathering = new ArrayList<>(); // sealed, with requests missing
   int places; // batches from their opening to their end
-  private String refilled = ""; // key of a line that is not due before this time unless it is full
-  private long refillsUntil;
+  String refilled = ""; // key of a line that is not due before this time unless it is full
+  long refillsUntil;
   private boolean placeFreed; // since the last effects, or a loose request came to a free place
   private final List<Batch> started = new ArrayList<>(); // to be run
   private long lastId;

@@ -288,7 +288,9 @@ public final class WaiterQueue {
         passedOver = true;
         if (waiter.cost > 1 && closed == null && isOverdue(waiter)) {
           RoutedReplica holds = source.replicaFor(waiter.owner, kept);
-          closed = holds == null ? null : keep(waiter, holds);
+          if (holds != null || waiter == keeper) { // none can hold it any longer
+            closed = keep(waiter, holds);
+          }
         } else if (waiter.cost > 1 && large == null && waiter.overtakenNanos == NEVER) {
           large = waiter;
         }

@@ -12,10 +12,17 @@ public final class BatchProbe {
     return table.places < table.settings.get().maxConcurrent();
   }
 
-  /** Since when the first loose request waits; {@code none} when there is none. */
-  public static long looseSince(BatchSeats of, long none) {
+  /**
+   * Since when the first loose request waits; {@code none} when there is none. Those that may wait
+   * for others after the end of a batch do not count.
+   */
+  public static long looseSince(BatchSeats of, long none, long timerNanos) {
     long first = none;
-    for (BatchTable.BatchLine line : ((BatchTable) of).lines.values()) {
+    BatchTable table = (BatchTable) of;
+    for (BatchTable.BatchLine line : table.lines.values()) {
+      if (line.head().key.equals(table.refilled) && none - table.refillsUntil < timerNanos) {
+        continue;
+      }
       for (BatchEntry each : line.entries) {
         first = each.sinceNanos - first < 0 ? each.sinceNanos : first;
       }
