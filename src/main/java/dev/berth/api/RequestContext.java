@@ -59,6 +59,18 @@ public interface RequestContext {
    */
   String routePrefix();
 
+  /**
+   * Returns the IP address of the client, which a trusted proxy may name. Calls of a handler have
+   * that of its request; empty without an HTTP request.
+   */
+  String clientAddress();
+
+  /** Returns the scheme of the client's URL, {@code http} or {@code https}. */
+  String scheme();
+
+  /** Returns the host of the client's URL with its port, if any; else {@code localhost}. */
+  String host();
+
   /** Returns the headers of the request. */
   Headers headers();
 

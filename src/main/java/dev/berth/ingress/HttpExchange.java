@@ -6,6 +6,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.ingress.access.AccessEntry;
 import dev.berth.ingress.access.AccessOutcome;
+import dev.berth.protocol.RequestOrigin;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
@@ -276,6 +277,11 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
   public long routingKey() {
     String key = split == null ? TrafficPolicy.key(http.headers().get(KEY)) : split.key();
     return KeyHash.of(key == null ? sessionId() : key);
+  }
+
+  @Override
+  public RequestOrigin origin() {
+    return connection.originOf(http);
   }
 
   @Override

@@ -58,6 +58,7 @@ public sealed interface BusMessage {
    *     {@link RequestFrame}s; the replica grants credit for them once it has accepted the request
    * @param explained whether the reply contains {@link HandlerTime}; the calls of the handler are
    *     then explained too
+   * @param origin of the HTTP request that caused the call; null for none
    */
   record CallRequest(
       long callId,
@@ -74,7 +75,8 @@ public sealed interface BusMessage {
       String sessionId,
       Request request,
       boolean bodyFollows,
-      boolean explained)
+      boolean explained,
+      @Nullable RequestOrigin origin)
       implements BusMessage, ToReplica {}
 
   /**

@@ -7,6 +7,8 @@ import dev.berth.api.Response;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.ranking.KeyHash;
+import dev.berth.protocol.RequestOrigin;
+import dev.berth.protocol.port.ExplainedParent;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,6 +59,11 @@ public interface CallObserver {
   /** Returns the request whose handler makes this call and receives the result; null if none. */
   default @Nullable RequestContext parent() {
     return null;
+  }
+
+  /** Returns the origin of the HTTP request that causes the call; null for none. */
+  default @Nullable RequestOrigin origin() {
+    return parent() instanceof ExplainedParent caller ? caller.origin() : null;
   }
 
   /** Returns the recorder of an explained request; null if it is not explained. Called once. */

@@ -309,7 +309,8 @@ public final class RoutedCall extends SlotRequest {
         sessionId(),
         outgoing == null ? request : outgoing.opening(request, to),
         bodyFollows(),
-        recorder != null);
+        recorder != null,
+        owner.origin());
   }
 
   private boolean bodyFollows() {

@@ -64,6 +64,26 @@ public final class FakeParent implements RequestContext, ExplainedParent {
   }
 
   @Override
+  public dev.berth.protocol.@Nullable RequestOrigin origin() {
+    return null;
+  }
+
+  @Override
+  public String clientAddress() {
+    return "";
+  }
+
+  @Override
+  public String scheme() {
+    return "http";
+  }
+
+  @Override
+  public String host() {
+    return "localhost";
+  }
+
+  @Override
   public boolean tryExplainCall() {
     return explainedCalls-- > 0;
   }

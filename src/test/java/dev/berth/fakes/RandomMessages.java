@@ -59,7 +59,8 @@ public final class RandomMessages {
         "",
         request,
         false,
-        false);
+        false,
+        null);
   }
 
   /** Every type of message, as the sealed interfaces list them. */

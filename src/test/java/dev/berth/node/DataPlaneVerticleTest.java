@@ -96,7 +96,7 @@ class DataPlaneVerticleTest {
                 "",
                 Request.get("/"),
                 false,
-                false),
+                false, null),
             new DeliveryOptions().setCodecName(BusMessageCodec.NAME).setLocalOnly(true));
   }
 

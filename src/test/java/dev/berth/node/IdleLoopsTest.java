@@ -123,7 +123,7 @@ class IdleLoopsTest {
                 "",
                 Request.get("/"),
                 false,
-                false));
+                false, null));
     assertThat(woken).as("the watch begins before user code runs").hasValue(1);
     timer.pass(Duration.ofMinutes(1));
     assertThat(plane.isBusy(1)).isTrue();

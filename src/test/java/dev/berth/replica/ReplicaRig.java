@@ -462,7 +462,8 @@ final class ReplicaRig {
           sessionId,
           request,
           bodyFollows,
-          explained);
+          explained,
+          null);
     }
   }
 

@@ -339,7 +339,8 @@ final class SimulatedBus {
         call.sessionId(),
         call.request(),
         call.bodyFollows(),
-        call.explained());
+        call.explained(),
+        call.origin());
   }
 
   private void note(

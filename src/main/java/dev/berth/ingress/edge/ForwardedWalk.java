@@ -1,5 +1,6 @@
 package dev.berth.ingress.edge;
 
+import dev.berth.protocol.RequestOrigin;
 import io.netty.util.NetUtil;
 import io.vertx.core.MultiMap;
 import java.net.InetAddress;

@@ -1,5 +1,6 @@
 package dev.berth.ingress.edge;
 
+import dev.berth.protocol.RequestOrigin;
 import io.netty.channel.Channel;
 import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpServerRequest;

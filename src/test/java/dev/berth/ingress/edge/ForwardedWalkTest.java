@@ -1,5 +1,6 @@
 package dev.berth.ingress.edge;
 
+import dev.berth.protocol.RequestOrigin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeout;
 

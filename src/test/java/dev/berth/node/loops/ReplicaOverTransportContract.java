@@ -129,7 +129,7 @@ abstract class ReplicaOverTransportContract extends TransportContract {
         "",
         Request.get("/"),
         false,
-        false);
+        false, null);
   }
 
   private void assertRefused(BusMessage message, Refusal reason) throws Exception {

@@ -1,9 +1,9 @@
-package dev.berth.ingress.edge;
+package dev.berth.protocol;
 
 import org.jspecify.annotations.Nullable;
 
 /**
- * Origin of a request that came by trusted proxies.
+ * Origin of an HTTP request, from the connection or as trusted proxies name it.
  *
  * @param client address of the client
  * @param scheme of the client's URL, http or https
