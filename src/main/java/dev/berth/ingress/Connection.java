@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.ingress.edge.ProxiedPeer;
+import dev.berth.protocol.RequestOrigin;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOption;
@@ -34,6 +35,7 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
   final HttpConnection http;
   final ChannelHandlerContext context;
   final Channel channel;
+  private @Nullable RequestOrigin direct; // without a proxy; created by the first request
   private @Nullable Object unwritten; // next message of the socket at the last sweep
   private long unwrittenTaken; // bytes of this message taken by the socket
   private long movedNanos;
@@ -51,6 +53,17 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
         .config()
         .<MaxMessagesRecvByteBufAllocator>getRecvByteBufAllocator()
         .maxMessagesPerRead(READS_PER_TURN);
+  }
+
+  @Override
+  final RequestOrigin originOf(HttpServerRequest request) {
+    if (proxied != null) {
+      return ProxiedPeer.of(request.headers());
+    }
+    RequestOrigin known =
+        direct == null ? ProxiedPeer.direct(request, channel.remoteAddress()) : direct;
+    direct = known;
+    return known;
   }
 
   private static ChannelHandlerContext contextOf(HttpConnection http) {

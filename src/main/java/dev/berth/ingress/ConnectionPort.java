@@ -3,11 +3,8 @@ package dev.berth.ingress;
 import dev.berth.ingress.edge.ProxiedPeer;
 import dev.berth.protocol.RequestOrigin;
 import io.vertx.core.Future;
-import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
-import io.vertx.core.net.SocketAddress;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,7 +16,6 @@ abstract class ConnectionPort {
   final ServingLoop loop;
   final boolean multiplexed; // whether requests share the connection, which outlives a failed one
   final @Nullable ProxiedPeer proxied; // null unless a trusted proxy opened the connection
-  private @Nullable RequestOrigin known; // of the last request without a proxy
   private long roomHeld; // bytes of its requests
 
   ConnectionPort(ServingLoop loop, boolean multiplexed, @Nullable ProxiedPeer proxied) {
@@ -28,21 +24,8 @@ abstract class ConnectionPort {
     this.multiplexed = multiplexed;
   }
 
-  /** Returns the origin of a request; the same object while the host is the same. */
-  final RequestOrigin originOf(HttpServerRequest http) {
-    if (proxied != null) {
-      return ProxiedPeer.of(http.headers());
-    }
-    String host = http.headers().get(HttpHeaders.HOST);
-    RequestOrigin last = known;
-    if (last == null || !Objects.equals(last.host(), host)) {
-      SocketAddress peer = http.remoteAddress();
-      String client = peer == null ? null : peer.hostAddress();
-      last = new RequestOrigin(client == null ? "" : client, http.isSSL() ? "https" : "http", host);
-      known = last;
-    }
-    return last;
-  }
+  /** Returns the origin of a request: without a trusted proxy, the same object for all. */
+  abstract RequestOrigin originOf(HttpServerRequest request);
 
   /** Acquires memory for a request. The counterpart is {@link #giveRoom}. */
   final boolean tryTakeRoom(int bytes) {

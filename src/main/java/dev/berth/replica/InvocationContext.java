@@ -137,10 +137,6 @@ abstract class InvocationContext implements RequestContext {
         : limits.routePrefix();
   }
 
-  public @Nullable RequestOrigin origin() {
-    return origin;
-  }
-
   @Override
   public String clientAddress() {
     return origin == null ? "" : origin.client();
@@ -153,8 +149,9 @@ abstract class InvocationContext implements RequestContext {
 
   @Override
   public String host() {
-    String host = origin == null ? null : origin.host();
-    return host == null ? "localhost" : host;
+    String named = origin == null ? null : origin.host();
+    String host = named == null ? headers.get("host") : named;
+    return RequestOrigin.isHost(host) ? host : "localhost";
   }
 
   @Override

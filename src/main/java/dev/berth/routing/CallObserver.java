@@ -5,10 +5,9 @@ import dev.berth.api.Headers;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.protocol.RequestOrigin;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.ranking.KeyHash;
-import dev.berth.protocol.RequestOrigin;
-import dev.berth.protocol.port.ExplainedParent;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,7 +62,7 @@ public interface CallObserver {
 
   /** Returns the origin of the HTTP request that causes the call; null for none. */
   default @Nullable RequestOrigin origin() {
-    return parent() instanceof ExplainedParent caller ? caller.origin() : null;
+    return RequestOrigin.of(parent());
   }
 
   /** Returns the recorder of an explained request; null if it is not explained. Called once. */

@@ -64,11 +64,6 @@ public final class FakeParent implements RequestContext, ExplainedParent {
   }
 
   @Override
-  public dev.berth.protocol.@Nullable RequestOrigin origin() {
-    return null;
-  }
-
-  @Override
   public String clientAddress() {
     return "";
   }

@@ -96,7 +96,8 @@ class DataPlaneVerticleTest {
                 "",
                 Request.get("/"),
                 false,
-                false, null),
+                false,
+                null),
             new DeliveryOptions().setCodecName(BusMessageCodec.NAME).setLocalOnly(true));
   }
 

@@ -123,7 +123,8 @@ class IdleLoopsTest {
                 "",
                 Request.get("/"),
                 false,
-                false, null));
+                false,
+                null));
     assertThat(woken).as("the watch begins before user code runs").hasValue(1);
     timer.pass(Duration.ofMinutes(1));
     assertThat(plane.isBusy(1)).isTrue();

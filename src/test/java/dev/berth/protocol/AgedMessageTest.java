@@ -52,7 +52,8 @@ class AgedMessageTest {
         any.sessionId(),
         any.request(),
         any.bodyFollows(),
-        any.explained());
+        any.explained(),
+        any.origin());
   }
 
   private static Buffer wire(BusMessage message) {

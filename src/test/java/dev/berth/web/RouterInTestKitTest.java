@@ -154,7 +154,7 @@ class RouterInTestKitTest {
                                         + " "
                                         + routing.request().remoteAddress()))));
     try (TestBerth berth = TestBerth.start(echo)) {
-      assertThat(berth.text(berth.http().get("/host"))).isEqualTo("localhost 0.0.0.0:0");
+      assertThat(berth.text(berth.http().get("/host"))).isEqualTo("localhost 127.0.0.1:0");
       Response head =
           berth
               .http()

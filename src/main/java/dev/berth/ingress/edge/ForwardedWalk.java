@@ -3,6 +3,7 @@ package dev.berth.ingress.edge;
 import dev.berth.protocol.RequestOrigin;
 import io.netty.util.NetUtil;
 import io.vertx.core.MultiMap;
+import io.vertx.core.net.HostAndPort;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -22,8 +23,6 @@ final class ForwardedWalk {
   /** Maximum hops of a walk, since a walk runs on the event loop. */
   private static final int MAX_HOPS = 32;
 
-  private static final int MAX_HOST_LENGTH = 255;
-
   private static final Pattern HOST =
       Pattern.compile("(?:[A-Za-z0-9._~-]{1,255}|\\[[0-9a-fA-F:.]{2,45}])(:\\d{1,5})?");
 
@@ -41,9 +40,7 @@ final class ForwardedWalk {
   private record ForwardedHop(
       @Nullable String client, @Nullable String scheme, @Nullable String host) {
     private ForwardedHop {
-      if (host != null && host.length() > MAX_HOST_LENGTH) { // the client remains known
-        host = null;
-      }
+      host = RequestOrigin.isHost(host) ? host : null; // the client remains known
     }
   }
 
@@ -85,7 +82,10 @@ final class ForwardedWalk {
       last = each;
     }
     String scheme = String.valueOf(last.scheme).toLowerCase(Locale.ROOT);
-    boolean named = last.host != null && HOST.matcher(last.host).matches();
+    boolean named =
+        last.host != null
+            && HOST.matcher(last.host).matches()
+            && HostAndPort.parseAuthority(last.host, -1) != null;
     return new RequestOrigin(
         text(client),
         scheme.matches("https?") ? scheme : direct.scheme(),
@@ -101,9 +101,7 @@ final class ForwardedWalk {
     if (port.matches("\\d{1,5}")) {
       hosts.replaceAll(
           host ->
-              host.length() > MAX_HOST_LENGTH || host.matches(".*:\\d+")
-                  ? host
-                  : host + ":" + port);
+              RequestOrigin.isHost(host) && !host.matches(".*:\\d+") ? host + ":" + port : host);
     }
     List<ForwardedHop> hops = new ArrayList<>();
     for (int i = 0; i < Math.max(clients.size(), schemes.size() + hosts.size() > 0 ? 1 : 0); i++) {

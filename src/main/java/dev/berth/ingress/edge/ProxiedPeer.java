@@ -32,13 +32,22 @@ public record ProxiedPeer(InetSocketAddress address, TrustedNetworks trusted) {
   /** Replaces the headers of proxies by the origin that they name. */
   public void normalize(HttpServerRequest request) {
     MultiMap headers = request.headers();
-    String scheme = request.isSSL() ? "https" : "http";
-    RequestOrigin origin = ForwardedWalk.origin(headers, address, trusted, scheme);
+    RequestOrigin origin = ForwardedWalk.origin(headers, address, trusted, scheme(request));
     headers.remove("forwarded").remove("x-forwarded-port").remove(HOST);
     headers.set(FOR, origin.client()).set(PROTO, origin.scheme());
     if (origin.host() != null) {
       headers.set(HOST, origin.host());
     }
+  }
+
+  private static String scheme(HttpServerRequest request) {
+    return request.isSSL() ? "https" : "http";
+  }
+
+  /** Returns the origin of requests on a connection that no trusted proxy opened. */
+  public static RequestOrigin direct(HttpServerRequest request, SocketAddress peer) {
+    String client = peer instanceof InetSocketAddress of ? ForwardedWalk.text(of) : "";
+    return new RequestOrigin(client, scheme(request), null);
   }
 
   /** Returns the origin of a request with normalized headers. */

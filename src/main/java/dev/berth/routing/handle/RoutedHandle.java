@@ -13,6 +13,7 @@ import dev.berth.api.Response;
 import dev.berth.api.Selections;
 import dev.berth.api.StreamedResponse;
 import dev.berth.api.TypedHandle;
+import dev.berth.protocol.RequestOrigin;
 import dev.berth.protocol.port.HandleFactory;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
@@ -71,7 +72,22 @@ public record RoutedHandle(
 
   @Override
   public Pending<Response> start(Request request) {
-    HandleCall shown = new HandleCall(leg(), loop);
+    return start(request, new HandleCall(leg(), loop));
+  }
+
+  /** Starts a call in place of an HTTP client. */
+  public Pending<Response> startFrom(RequestOrigin client, Request request) {
+    return start(
+        request,
+        new HandleCall(leg(), loop) {
+          @Override
+          public RequestOrigin origin() {
+            return client;
+          }
+        });
+  }
+
+  private Pending<Response> start(Request request, HandleCall shown) {
     RoutedCall call = newCall(request, shown);
     loop.run(() -> call.begin(parent));
     return shown.of(call);

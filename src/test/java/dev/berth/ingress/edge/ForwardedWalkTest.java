@@ -1,9 +1,9 @@
 package dev.berth.ingress.edge;
 
-import dev.berth.protocol.RequestOrigin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeout;
 
+import dev.berth.protocol.RequestOrigin;
 import io.vertx.core.MultiMap;
 import java.net.InetSocketAddress;
 import java.time.Duration;

@@ -129,7 +129,8 @@ abstract class ReplicaOverTransportContract extends TransportContract {
         "",
         Request.get("/"),
         false,
-        false, null);
+        false,
+        null);
   }
 
   private void assertRefused(BusMessage message, Refusal reason) throws Exception {

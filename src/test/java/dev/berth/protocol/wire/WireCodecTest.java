@@ -129,7 +129,7 @@ class WireCodecTest {
 
   @ParameterizedTest
   @CsvSource({
-    "0, 99, version: 99 (expected: 19)",
+    "0, 99, version: 99 (expected: 20)",
     "1, 99, type: 99 (expected: 1 to ",
     "7, 15, reason: 15 (expected: 0 to 14)"
   })
