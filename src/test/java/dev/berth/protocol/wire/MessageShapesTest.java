@@ -20,6 +20,7 @@ class MessageShapesTest {
     SHAPES.put(17, "65397d4dc81bfe9d");
     SHAPES.put(18, "a8444d432862fd1c");
     SHAPES.put(19, "8c71f791c4efaa5c");
+    SHAPES.put(20, "eda0c1098914c5e0");
   }
 
   @Test
