@@ -1,7 +1,5 @@
 package dev.berth.ingress;
 
-import dev.berth.ingress.edge.ProxiedPeer;
-import dev.berth.protocol.RequestOrigin;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOption;
@@ -35,7 +33,6 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
   final HttpConnection http;
   final ChannelHandlerContext context;
   final Channel channel;
-  private @Nullable RequestOrigin direct; // without a proxy; created by the first request
   private @Nullable Object unwritten; // next message of the socket at the last sweep
   private long unwrittenTaken; // bytes of this message taken by the socket
   private long movedNanos;
@@ -44,30 +41,15 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
   private boolean served;
 
   Connection(ServingLoop loop, HttpConnection http, boolean multiplexed) {
-    super(loop, multiplexed, ProxiedPeer.of(contextOf(http).channel(), loop.ingress.proxies));
+    super(loop, multiplexed, http);
     this.http = http;
     this.idleSinceNanos = loop.now();
-    this.context = contextOf(http);
+    this.context = ((HttpServerConnection) http).channelHandlerContext();
     this.channel = context.channel();
     channel
         .config()
         .<MaxMessagesRecvByteBufAllocator>getRecvByteBufAllocator()
         .maxMessagesPerRead(READS_PER_TURN);
-  }
-
-  @Override
-  final RequestOrigin originOf(HttpServerRequest request) {
-    if (proxied != null) {
-      return ProxiedPeer.of(request.headers());
-    }
-    RequestOrigin known =
-        direct == null ? ProxiedPeer.direct(request, channel.remoteAddress()) : direct;
-    direct = known;
-    return known;
-  }
-
-  private static ChannelHandlerContext contextOf(HttpConnection http) {
-    return ((HttpServerConnection) http).channelHandlerContext();
   }
 
   /** Closes the connection now. Unwritten bytes are dropped, and their writes fail. */

@@ -55,9 +55,6 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
   private @Nullable RoutedCall call;
   private @Nullable SplitRequest split; // null if one deployment serves the route
 
-  /**
-   * @param split choice among several deployments; null if one deployment serves the route
-   */
   HttpExchange(
       ConnectionPort connection,
       HttpServerRequest http,
@@ -293,8 +290,6 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
   public long deadlineNanos() {
     return timeoutNanos < 0 ? Long.MAX_VALUE : startedNanos + timeoutNanos;
   }
-
-  // --- response ---
 
   @Override
   public @Nullable RequestRecorder explaining() {

@@ -12,15 +12,13 @@ import org.jspecify.annotations.Nullable;
  *     it, or if it is unusable
  */
 public record RequestOrigin(String client, String scheme, @Nullable String host) {
-  private static final int MAX_HOST_LENGTH = 255;
-
   public RequestOrigin {
     host = isHost(host) ? host : null;
   }
 
   /** Returns whether a host is there and has at most 255 characters. */
   public static boolean isHost(@Nullable String host) {
-    return host != null && !host.isEmpty() && host.length() <= MAX_HOST_LENGTH;
+    return host != null && !host.isEmpty() && host.length() <= 255;
   }
 
   /** Returns the origin that the calls of a handler inherit; null if its request has none. */

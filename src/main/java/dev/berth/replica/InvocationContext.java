@@ -149,8 +149,7 @@ abstract class InvocationContext implements RequestContext {
 
   @Override
   public String host() {
-    String named = origin == null ? null : origin.host();
-    String host = named == null ? headers.get("host") : named;
+    String host = origin == null || origin.host() == null ? headers.get("host") : origin.host();
     return RequestOrigin.isHost(host) ? host : "localhost";
   }
 

@@ -7,6 +7,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.RequestOrigin;
 import dev.berth.protocol.port.HttpErrorResponse;
+import dev.berth.routing.HandleCall;
 import dev.berth.routing.handle.RoutedHandle;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -74,22 +75,31 @@ public final class TestHttp {
       return Future.succeededFuture(text(404, "Path '" + request.path() + "' not found."));
     }
     boolean bodiless = request.method().equals("HEAD");
-    return ((RoutedHandle) berth.handle(ingress.toString()))
-        .startFrom(origin, request)
+    RoutedHandle handle = (RoutedHandle) berth.handle(ingress.toString());
+    HandleCall call =
+        new HandleCall(handle.leg(), handle.loop()) {
+          @Override
+          public RequestOrigin origin() {
+            return origin;
+          }
+        };
+    return handle
+        .start(request, call)
         .future()
         .map(response -> received(response, bodiless))
         .otherwise(TestHttp::responseTo);
   }
 
   private static Response received(Response response, boolean bodiless) {
-    Headers sent = response.headers();
     Headers[] kept = {Headers.empty()};
-    sent.forEach(
-        (name, value) -> {
-          if (!name.equalsIgnoreCase("x-berth-route")) { // as at the ingress
-            kept[0] = kept[0].with(name, value);
-          }
-        });
+    response
+        .headers()
+        .forEach(
+            (name, value) -> {
+              if (!name.equalsIgnoreCase("x-berth-route")) { // as at the ingress
+                kept[0] = kept[0].with(name, value);
+              }
+            });
     if (bodiless && response.body() instanceof Response.Body.Received received) {
       received.cancel().run();
     }

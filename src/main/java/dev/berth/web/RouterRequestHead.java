@@ -1,6 +1,5 @@
 package dev.berth.web;
 
-import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import io.netty.handler.codec.DecoderResult;
@@ -101,8 +100,7 @@ abstract class RouterRequestHead extends HttpServerRequestInternal {
   }
 
   private @Nullable String header(CharSequence name) {
-    Headers sent = message.headers();
-    return headers == null ? sent.get(name.toString()) : headers.get(name);
+    return headers == null ? message.headers().get(name.toString()) : headers.get(name);
   }
 
   @Override

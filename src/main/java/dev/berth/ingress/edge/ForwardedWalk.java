@@ -3,7 +3,6 @@ package dev.berth.ingress.edge;
 import dev.berth.protocol.RequestOrigin;
 import io.netty.util.NetUtil;
 import io.vertx.core.MultiMap;
-import io.vertx.core.net.HostAndPort;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -24,7 +23,9 @@ final class ForwardedWalk {
   private static final int MAX_HOPS = 32;
 
   private static final Pattern HOST =
-      Pattern.compile("(?:[A-Za-z0-9._~-]{1,255}|\\[[0-9a-fA-F:.]{2,45}])(:\\d{1,5})?");
+      Pattern.compile(
+          "(?:[A-Za-z0-9._~-]{1,255}|\\[[0-9a-fA-F:.]{2,45}])(:"
+              + "(?:[0-5]?\\d{1,4}|6[0-4]\\d{3}|65[0-4]\\d\\d|655[0-2]\\d|6553[0-5]))?");
 
   /** An address with or without a port, where IPv6 with a port has brackets. */
   private static final Pattern ADDRESS =
@@ -38,11 +39,7 @@ final class ForwardedWalk {
 
   /** A hop, as the next proxy saw it. All parts are texts of a header, or null. */
   private record ForwardedHop(
-      @Nullable String client, @Nullable String scheme, @Nullable String host) {
-    private ForwardedHop {
-      host = RequestOrigin.isHost(host) ? host : null; // the client remains known
-    }
-  }
+      @Nullable String client, @Nullable String scheme, @Nullable String host) {}
 
   private ForwardedWalk() {}
 
@@ -82,10 +79,7 @@ final class ForwardedWalk {
       last = each;
     }
     String scheme = String.valueOf(last.scheme).toLowerCase(Locale.ROOT);
-    boolean named =
-        last.host != null
-            && HOST.matcher(last.host).matches()
-            && HostAndPort.parseAuthority(last.host, -1) != null;
+    boolean named = RequestOrigin.isHost(last.host) && HOST.matcher(last.host).matches();
     return new RequestOrigin(
         text(client),
         scheme.matches("https?") ? scheme : direct.scheme(),

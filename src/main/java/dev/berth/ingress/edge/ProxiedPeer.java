@@ -32,7 +32,8 @@ public record ProxiedPeer(InetSocketAddress address, TrustedNetworks trusted) {
   /** Replaces the headers of proxies by the origin that they name. */
   public void normalize(HttpServerRequest request) {
     MultiMap headers = request.headers();
-    RequestOrigin origin = ForwardedWalk.origin(headers, address, trusted, scheme(request));
+    String scheme = request.isSSL() ? "https" : "http";
+    RequestOrigin origin = ForwardedWalk.origin(headers, address, trusted, scheme);
     headers.remove("forwarded").remove("x-forwarded-port").remove(HOST);
     headers.set(FOR, origin.client()).set(PROTO, origin.scheme());
     if (origin.host() != null) {
@@ -40,18 +41,15 @@ public record ProxiedPeer(InetSocketAddress address, TrustedNetworks trusted) {
     }
   }
 
-  private static String scheme(HttpServerRequest request) {
-    return request.isSSL() ? "https" : "http";
-  }
-
-  /** Returns the origin of requests on a connection that no trusted proxy opened. */
-  public static RequestOrigin direct(HttpServerRequest request, SocketAddress peer) {
+  /** Returns the origin that a connection has by itself. */
+  public static RequestOrigin direct(Channel channel, boolean tls) {
+    SocketAddress peer = channel.remoteAddress();
     String client = peer instanceof InetSocketAddress of ? ForwardedWalk.text(of) : "";
-    return new RequestOrigin(client, scheme(request), null);
+    return new RequestOrigin(client, tls ? "https" : "http", null);
   }
 
   /** Returns the origin of a request with normalized headers. */
-  public static RequestOrigin of(MultiMap headers) {
+  public static RequestOrigin originIn(MultiMap headers) {
     return new RequestOrigin(
         String.valueOf(headers.get(FOR)), String.valueOf(headers.get(PROTO)), headers.get(HOST));
   }

@@ -13,7 +13,6 @@ import dev.berth.api.Response;
 import dev.berth.api.Selections;
 import dev.berth.api.StreamedResponse;
 import dev.berth.api.TypedHandle;
-import dev.berth.protocol.RequestOrigin;
 import dev.berth.protocol.port.HandleFactory;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.DeploymentRouter;
@@ -75,19 +74,8 @@ public record RoutedHandle(
     return start(request, new HandleCall(leg(), loop));
   }
 
-  /** Starts a call in place of an HTTP client. */
-  public Pending<Response> startFrom(RequestOrigin client, Request request) {
-    return start(
-        request,
-        new HandleCall(leg(), loop) {
-          @Override
-          public RequestOrigin origin() {
-            return client;
-          }
-        });
-  }
-
-  private Pending<Response> start(Request request, HandleCall shown) {
+  /** Starts a call with parameters of its own. */
+  public Pending<Response> start(Request request, HandleCall shown) {
     RoutedCall call = newCall(request, shown);
     loop.run(() -> call.begin(parent));
     return shown.of(call);
@@ -155,7 +143,7 @@ public record RoutedHandle(
   }
 
   /** Returns the parameters of a slot for this handle's calls, with the deadline as of now. */
-  GangMember leg() {
+  public GangMember leg() {
     return new GangMember(
         router,
         options
