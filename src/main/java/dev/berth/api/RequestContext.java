@@ -59,6 +59,26 @@ public interface RequestContext {
    */
   String routePrefix();
 
+  /**
+   * Returns the IP address of the client; empty if no HTTP request caused the call. The connection
+   * has it, or a proxy in {@code berth.limits.trusted_proxies} names it. The calls of a handler
+   * inherit it, as they inherit {@link #scheme} and {@link #host}.
+   */
+  String clientAddress();
+
+  /**
+   * Returns the scheme of the client's URL, {@code http} or {@code https}, as the connection has it
+   * or a trusted proxy names it.
+   */
+  String scheme();
+
+  /**
+   * Returns the host of the client's URL with its port, if any: as a trusted proxy names it, else
+   * the Host header, which any client chooses freely. {@code localhost} if there is none, or if it
+   * has more than 255 characters.
+   */
+  String host();
+
   /** Returns the headers of the request. */
   Headers headers();
 

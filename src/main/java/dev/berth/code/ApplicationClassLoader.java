@@ -1,10 +1,12 @@
 package dev.berth.code;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.net.URLConnection;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Enumeration;
@@ -134,6 +136,25 @@ final class ApplicationClassLoader extends URLClassLoader {
   public @Nullable URL getResource(String name) {
     URL own = isShared(name.replace('/', '.')) ? null : findResource(name);
     return own != null ? own : super.getResource(name);
+  }
+
+  /**
+   * Returns a stream with a jar file of its own. The default one shares a jar file with the loaders
+   * of other builds, and the close of any of them would close the stream.
+   */
+  @Override
+  public @Nullable InputStream getResourceAsStream(String name) {
+    URL found = getResource(name);
+    if (found == null) {
+      return null;
+    }
+    try {
+      URLConnection connection = found.openConnection();
+      connection.setUseCaches(false);
+      return connection.getInputStream();
+    } catch (IOException unreadable) {
+      return null; // as the default method does
+    }
   }
 
   @Override

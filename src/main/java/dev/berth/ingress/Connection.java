@@ -1,6 +1,5 @@
 package dev.berth.ingress;
 
-import dev.berth.ingress.edge.ProxiedPeer;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOption;
@@ -42,19 +41,15 @@ abstract sealed class Connection extends ConnectionPort permits Http1Connection,
   private boolean served;
 
   Connection(ServingLoop loop, HttpConnection http, boolean multiplexed) {
-    super(loop, multiplexed, ProxiedPeer.of(contextOf(http).channel(), loop.ingress.proxies));
+    super(loop, multiplexed, http);
     this.http = http;
     this.idleSinceNanos = loop.now();
-    this.context = contextOf(http);
+    this.context = ((HttpServerConnection) http).channelHandlerContext();
     this.channel = context.channel();
     channel
         .config()
         .<MaxMessagesRecvByteBufAllocator>getRecvByteBufAllocator()
         .maxMessagesPerRead(READS_PER_TURN);
-  }
-
-  private static ChannelHandlerContext contextOf(HttpConnection http) {
-    return ((HttpServerConnection) http).channelHandlerContext();
   }
 
   /** Closes the connection now. Unwritten bytes are dropped, and their writes fail. */

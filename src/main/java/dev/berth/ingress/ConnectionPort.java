@@ -1,9 +1,13 @@
 package dev.berth.ingress;
 
 import dev.berth.ingress.edge.ProxiedPeer;
+import dev.berth.protocol.RequestOrigin;
+import io.netty.channel.Channel;
 import io.vertx.core.Future;
+import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.http.impl.HttpServerConnection;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,12 +19,20 @@ abstract class ConnectionPort {
   final ServingLoop loop;
   final boolean multiplexed; // whether requests share the connection, which outlives a failed one
   final @Nullable ProxiedPeer proxied; // null unless a trusted proxy opened the connection
+  private final RequestOrigin direct; // of the connection
   private long roomHeld; // bytes of its requests
 
-  ConnectionPort(ServingLoop loop, boolean multiplexed, @Nullable ProxiedPeer proxied) {
+  ConnectionPort(ServingLoop loop, boolean multiplexed, HttpConnection http) {
+    Channel channel = ((HttpServerConnection) http).channelHandlerContext().channel();
     this.loop = loop;
-    this.proxied = proxied;
+    this.proxied = ProxiedPeer.of(channel, loop.ingress.proxies);
+    this.direct = ProxiedPeer.direct(channel, http.isSsl());
     this.multiplexed = multiplexed;
+  }
+
+  /** Returns the origin of a request: without a trusted proxy, the same object for all. */
+  final RequestOrigin originOf(HttpServerRequest request) {
+    return proxied == null ? direct : ProxiedPeer.originIn(request.headers());
   }
 
   /** Acquires memory for a request. The counterpart is {@link #giveRoom}. */

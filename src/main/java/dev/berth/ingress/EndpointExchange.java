@@ -1,11 +1,9 @@
 package dev.berth.ingress;
 
 import dev.berth.api.Request;
-import dev.berth.ingress.edge.ProxiedPeer;
 import dev.berth.protocol.port.Endpoint;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.core.net.SocketAddress;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import org.jspecify.annotations.Nullable;
 
@@ -48,19 +46,10 @@ final class EndpointExchange extends HttpExchange {
                 path,
                 new ReceivedHeaders(http.headers()),
                 whole.bytes(),
-                client(),
+                origin().client(),
                 certificateOf(http)));
     asked = exchange;
     exchange.answer().onSuccess(reply -> loop.later(() -> send(reply)));
-  }
-
-  private String client() {
-    if (connection.proxied != null) {
-      return ProxiedPeer.of(http.headers()).client();
-    }
-    SocketAddress peer = http.remoteAddress();
-    String host = peer == null ? null : peer.hostAddress();
-    return host == null ? "" : host;
   }
 
   private static @Nullable String certificateOf(HttpServerRequest http) {

@@ -7,6 +7,7 @@ import dev.berth.api.Response;
 import dev.berth.dialect.DialectProblem;
 import dev.berth.ingress.access.AccessEntry;
 import dev.berth.ingress.access.AccessOutcome;
+import dev.berth.protocol.RequestOrigin;
 import dev.berth.protocol.port.HttpErrorResponse;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
@@ -284,6 +285,11 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
   }
 
   @Override
+  public RequestOrigin origin() {
+    return connection.originOf(http);
+  }
+
+  @Override
   public long arrivedNanos() {
     return startedNanos;
   }
@@ -292,8 +298,6 @@ sealed class HttpExchange extends ExchangeForm implements CallObserver, LongCons
   public long deadlineNanos() {
     return timeoutNanos < 0 ? Long.MAX_VALUE : startedNanos + timeoutNanos;
   }
-
-  // --- response ---
 
   @Override
   public @Nullable RequestRecorder explaining() {

@@ -11,7 +11,6 @@ import dev.berth.dialect.mcp.McpRouteRules;
 import dev.berth.ingress.access.AccessRoute;
 import dev.berth.ingress.edge.DecodedRequest;
 import dev.berth.ingress.edge.EdgeRules;
-import dev.berth.ingress.edge.ProxiedPeer;
 import dev.berth.metrics.RouteMeters;
 import dev.berth.metrics.RouteTemplates;
 import dev.berth.protocol.port.Endpoint;
@@ -362,7 +361,7 @@ final class IngressLoop extends ServingLoop {
   private HttpExchange register(Connection connection, HttpExchange exchange) {
     meters.recordStart();
     if (connection.proxied != null && exchange.access != null) {
-      exchange.access.origin(ProxiedPeer.of(exchange.http.headers()));
+      exchange.access.origin(exchange.origin());
     }
     connection.began(exchange);
     return exchange;

@@ -59,6 +59,7 @@ public sealed interface BusMessage {
    *     {@link RequestFrame}s; the replica grants credit for them once it has accepted the request
    * @param explained whether the reply contains {@link HandlerTime}; the calls of the handler are
    *     then explained too
+   * @param origin of the HTTP request that caused the call; null for none
    * @param cost number of slots, 1 to 65 535
    */
   record CallRequest(
@@ -77,6 +78,7 @@ public sealed interface BusMessage {
       Request request,
       boolean bodyFollows,
       boolean explained,
+      @Nullable RequestOrigin origin,
       @Wire(COST) int cost)
       implements BusMessage, ToReplica {}
 

@@ -7,6 +7,7 @@ import dev.berth.api.ReplicaMeters;
 import dev.berth.api.Request;
 import dev.berth.api.RequestContext;
 import dev.berth.protocol.BusMessage.CallRequest;
+import dev.berth.protocol.RequestOrigin;
 import dev.berth.protocol.port.LoopDependencies;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -35,6 +36,7 @@ abstract class InvocationContext implements RequestContext {
   private final String path;
   private final @Nullable String query;
   private final Headers headers;
+  private final @Nullable RequestOrigin origin;
   private final long waitedMicros; // from arrival at the router to sending
   volatile boolean cancelled; // the response is not needed; written on the loop
   private @Nullable CancelAction cancelActions; // the newest; null for none
@@ -50,6 +52,7 @@ abstract class InvocationContext implements RequestContext {
     this.path = request.path();
     this.query = request.query();
     this.headers = request.headers();
+    this.origin = message.origin();
     this.waitedMicros = message.waitedMicros();
     this.startedAt = now;
     this.deadline = deadline;
@@ -64,6 +67,7 @@ abstract class InvocationContext implements RequestContext {
     this.path = of.path;
     this.query = of.query;
     this.headers = of.headers;
+    this.origin = of.origin;
     this.waitedMicros = of.waitedMicros;
     this.startedAt = of.startedAt;
     this.deadline = deadline;
@@ -140,6 +144,22 @@ abstract class InvocationContext implements RequestContext {
     return hasRoot
         ? limits.routePrefix().equals("/") ? root : root + limits.routePrefix()
         : limits.routePrefix();
+  }
+
+  @Override
+  public String clientAddress() {
+    return origin == null ? "" : origin.client();
+  }
+
+  @Override
+  public String scheme() {
+    return origin == null ? "http" : origin.scheme();
+  }
+
+  @Override
+  public String host() {
+    String host = origin == null || origin.host() == null ? headers.get("host") : origin.host();
+    return RequestOrigin.isHost(host) ? host : "localhost";
   }
 
   @Override

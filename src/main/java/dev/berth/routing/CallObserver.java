@@ -5,6 +5,7 @@ import dev.berth.api.Headers;
 import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.protocol.RequestOrigin;
 import dev.berth.routing.explain.RequestRecorder;
 import dev.berth.routing.ranking.KeyHash;
 import org.jspecify.annotations.Nullable;
@@ -62,6 +63,11 @@ public interface CallObserver {
   /** Returns the request whose handler makes this call and receives the result; null if none. */
   default @Nullable RequestContext parent() {
     return null;
+  }
+
+  /** Returns the origin of the HTTP request that causes the call; null for none. */
+  default @Nullable RequestOrigin origin() {
+    return RequestOrigin.of(parent());
   }
 
   /** Returns the recorder of an explained request; null if it is not explained. Called once. */

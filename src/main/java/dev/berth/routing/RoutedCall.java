@@ -321,6 +321,7 @@ public final class RoutedCall extends SlotRequest {
         outgoing == null ? request : outgoing.opening(request, to),
         bodyFollows(),
         recorder != null,
+        owner.origin(),
         cost());
   }
 

@@ -6,6 +6,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.metrics.MeterRegistration;
+import dev.berth.protocol.RequestOrigin;
 import dev.berth.replica.Replica;
 import dev.berth.routing.handle.RoutedHandle;
 import io.vertx.core.Future;
@@ -151,7 +152,7 @@ public final class TestBerth implements AutoCloseable {
 
   /** Returns a client with the semantics of HTTP. */
   public TestHttp http() {
-    return new TestHttp(this, applications);
+    return new TestHttp(this, applications, new RequestOrigin("127.0.0.1", "http", null));
   }
 
   private <T> T resultOf(Future<T> future, BooleanSupplier hopeless) {

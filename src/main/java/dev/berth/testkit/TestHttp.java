@@ -5,7 +5,10 @@ import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
+import dev.berth.protocol.RequestOrigin;
 import dev.berth.protocol.port.HttpErrorResponse;
+import dev.berth.routing.HandleCall;
+import dev.berth.routing.handle.RoutedHandle;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 
@@ -22,10 +25,20 @@ import io.vertx.core.buffer.Buffer;
 public final class TestHttp {
   private final TestBerth berth;
   private final TestApplications applications;
+  private final RequestOrigin origin;
 
-  TestHttp(TestBerth berth, TestApplications applications) {
+  TestHttp(TestBerth berth, TestApplications applications, RequestOrigin origin) {
     this.berth = berth;
     this.applications = applications;
+    this.origin = origin;
+  }
+
+  /**
+   * Returns a client of another origin, as a trusted proxy would name it. By default the address is
+   * {@code 127.0.0.1} and the scheme {@code http}. The Host header is the host.
+   */
+  public TestHttp from(String clientAddress, String scheme) {
+    return new TestHttp(berth, applications, new RequestOrigin(clientAddress, scheme, null));
   }
 
   /**
@@ -62,9 +75,17 @@ public final class TestHttp {
       return Future.succeededFuture(text(404, "Path '" + request.path() + "' not found."));
     }
     boolean bodiless = request.method().equals("HEAD");
-    return berth
-        .handle(ingress.toString())
-        .call(request)
+    RoutedHandle handle = (RoutedHandle) berth.handle(ingress.toString());
+    HandleCall call =
+        new HandleCall(handle.leg(), handle.loop()) {
+          @Override
+          public RequestOrigin origin() {
+            return origin;
+          }
+        };
+    return handle
+        .start(request, call)
+        .future()
         .map(response -> received(response, bodiless))
         .otherwise(TestHttp::responseTo);
   }

@@ -37,7 +37,9 @@ final class RouterHandler implements AsyncHandler {
           "replica: " + replica.getClass().getName() + " (expected: the context of an instance)");
     }
     ContextInternal own = (ContextInternal) vertx.vertxContext();
-    ApplicationVertx view = new ApplicationVertx(own.owner(), replica.deployment().application());
+    ApplicationVertx view =
+        new ApplicationVertx(
+            own.owner(), replica.deployment().application(), builder.getClass().getClassLoader());
     RouterImpl router = (RouterImpl) Router.router(view);
     RouterHandler handler = new RouterHandler(own, router);
     ContextInternal before = own.beginDispatch(); // of timers and consumers that it creates

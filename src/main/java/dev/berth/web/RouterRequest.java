@@ -23,15 +23,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A request of Berth as a Router receives it. Differs from a request of a socket as follows: its
- * body waits until a handler reads it, so that an earlier asynchronous handler loses none of it;
- * and it knows neither the connection nor its addresses.
+ * body waits until a handler reads it, so that an earlier asynchronous handler loses none of it.
  *
  * <p><b>Concurrency.</b> Events run on the replica's loop. Calls of other threads, such as those of
  * a blocking handler of the Router, are guarded by the response, which is the lock of both.
  */
 final class RouterRequest extends RouterRequestHead {
   final RouterHandler owner;
-  private final RequestContext berth;
   private final ReadStream<Buffer> body;
   private @Nullable RoutingContextImpl routing;
   private @Nullable Route matchedRoute; // of the outer Router
@@ -60,9 +58,8 @@ final class RouterRequest extends RouterRequestHead {
 
   RouterRequest(
       RouterHandler owner, Request message, RequestContext berth, ContextInternal context) {
-    super(message, context);
+    super(message, berth, context);
     this.owner = owner;
-    this.berth = berth;
     this.body = message.stream();
   }
 
@@ -104,10 +101,6 @@ final class RouterRequest extends RouterRequestHead {
     return prefix.length() > 1
         && path.startsWith(prefix)
         && (path.length() == prefix.length() || path.charAt(prefix.length()) == '/');
-  }
-
-  RequestContext berth() {
-    return berth;
   }
 
   /** Serves the request by typed routes; one of another path by the next route of the Router. */

@@ -1,7 +1,7 @@
 package dev.berth.web;
 
-import dev.berth.api.Headers;
 import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
 import io.netty.handler.codec.DecoderResult;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.vertx.core.Future;
@@ -22,6 +22,7 @@ import io.vertx.core.internal.http.HttpServerRequestInternal;
 import io.vertx.core.net.HostAndPort;
 import io.vertx.core.net.NetSocket;
 import io.vertx.core.net.SocketAddress;
+import java.lang.reflect.Proxy;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashSet;
@@ -30,17 +31,15 @@ import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The head of a Router's request: the message of Berth in the form of Vert.x. It knows neither the
- * connection nor its addresses.
+ * The head of a Router's request: the message of Berth in the form of Vert.x. Its addresses and its
+ * connection state the origin of the client.
  */
 abstract class RouterRequestHead extends HttpServerRequestInternal {
-  /** Address in place of those of the connection. */
+  /** Address in place of an unknown one. */
   private static final SocketAddress UNKNOWN = SocketAddress.inetSocketAddress(0, "0.0.0.0");
 
-  /** Authority of a request without a Host header, such as a call through a handle. */
-  private static final HostAndPort NO_HOST = HostAndPort.create("localhost", -1);
-
   final Request message;
+  final RequestContext berth;
   final ContextInternal context;
   final RouterResponse response;
   private final String uri;
@@ -50,8 +49,9 @@ abstract class RouterRequestHead extends HttpServerRequestInternal {
   private boolean semicolons; // of params
   private Charset paramsCharset = StandardCharsets.UTF_8;
 
-  RouterRequestHead(Request message, ContextInternal context) {
+  RouterRequestHead(Request message, RequestContext berth, ContextInternal context) {
     this.message = message;
+    this.berth = berth;
     this.context = context;
     this.uri = message.query() == null ? message.path() : message.path() + '?' + message.query();
     this.response = new RouterResponse((RouterRequest) this);
@@ -100,8 +100,7 @@ abstract class RouterRequestHead extends HttpServerRequestInternal {
   }
 
   private @Nullable String header(CharSequence name) {
-    Headers sent = message.headers();
-    return headers == null ? sent.get(name.toString()) : headers.get(name);
+    return headers == null ? message.headers().get(name.toString()) : headers.get(name);
   }
 
   @Override
@@ -112,8 +111,7 @@ abstract class RouterRequestHead extends HttpServerRequestInternal {
 
   @Override
   public @Nullable HostAndPort authority() {
-    String host = header(HttpHeaderNames.HOST);
-    return host == null ? NO_HOST : HostAndPort.parseAuthority(host, -1);
+    return HostAndPort.parseAuthority(berth.host(), -1);
   }
 
   @Override
@@ -123,12 +121,12 @@ abstract class RouterRequestHead extends HttpServerRequestInternal {
 
   @Override
   public String scheme() {
-    return "http";
+    return berth.scheme();
   }
 
   @Override
   public boolean isSSL() {
-    return false;
+    return scheme().equals("https");
   }
 
   @Override
@@ -211,7 +209,8 @@ abstract class RouterRequestHead extends HttpServerRequestInternal {
 
   @Override
   public SocketAddress remoteAddress() {
-    return UNKNOWN;
+    String client = berth.clientAddress();
+    return client.isEmpty() ? UNKNOWN : SocketAddress.inetSocketAddress(0, client);
   }
 
   @Override
@@ -219,9 +218,20 @@ abstract class RouterRequestHead extends HttpServerRequestInternal {
     return UNKNOWN;
   }
 
+  /** Returns a view of the client's connection, which knows its addresses and its encryption. */
   @Override
   public HttpConnection connection() {
-    throw unsupported("connection");
+    return (HttpConnection)
+        Proxy.newProxyInstance(
+            HttpConnection.class.getClassLoader(),
+            new Class<?>[] {HttpConnection.class},
+            (view, method, arguments) ->
+                switch (method.getName()) {
+                  case "remoteAddress" -> remoteAddress();
+                  case "localAddress" -> localAddress();
+                  case "isSsl" -> isSSL();
+                  default -> throw unsupported("connection." + method.getName());
+                });
   }
 
   @Override

@@ -78,7 +78,7 @@ public final class WebDeployment {
    * @throws IllegalArgumentException when no {@link #router} of this class serves the request
    */
   public static RequestContext context(RoutingContext routing) {
-    return requestOf(routing).berth();
+    return requestOf(routing).berth;
   }
 
   private static RouterRequest requestOf(RoutingContext routing) {

@@ -23,6 +23,8 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -190,6 +192,25 @@ class ApplicationClassLoaderTest {
     try (TestNode node = new TestNode(config)) {
       assertThat(node.get("/asynchronous0").body()).isEqualTo("1");
       assertThat(node.get("/blocking0").body()).isEqualTo("1");
+    }
+  }
+
+  @Test
+  void closeOfALoaderLeavesStreamsOfAnotherBuildOpen() throws Exception {
+    Path jar = folder.resolve("resource.jar");
+    try (JarOutputStream entries = new JarOutputStream(Files.newOutputStream(jar))) {
+      entries.putNextEntry(new JarEntry("resource.txt"));
+      entries.write("a text".repeat(10_000).getBytes(StandardCharsets.UTF_8));
+      entries.closeEntry();
+    }
+    ApplicationClassLoader before = loader(jar);
+    before.getResourceAsStream("resource.txt").close();
+
+    try (ApplicationClassLoader after = loader(jar);
+        InputStream stream = after.getResourceAsStream("resource.txt")) {
+      before.close();
+      assertThat(stream.readAllBytes()).hasSize(60_000);
+      assertThat(after.getResourceAsStream("absent.txt")).isNull();
     }
   }
 

@@ -64,6 +64,21 @@ public final class FakeParent implements RequestContext, ExplainedParent {
   }
 
   @Override
+  public String clientAddress() {
+    return "";
+  }
+
+  @Override
+  public String scheme() {
+    return "http";
+  }
+
+  @Override
+  public String host() {
+    return "localhost";
+  }
+
+  @Override
   public boolean tryExplainCall() {
     return explainedCalls-- > 0;
   }

@@ -17,6 +17,7 @@ import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.ReplicaStats;
 import dev.berth.protocol.RequestFailure;
+import dev.berth.protocol.RequestOrigin;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.RoutingDelta;
 import dev.berth.protocol.RoutingSnapshot;
@@ -63,6 +64,7 @@ public final class RandomMessages {
         request,
         false,
         false,
+        null,
         1);
   }
 
@@ -136,6 +138,10 @@ public final class RandomMessages {
       case "Refusal" -> pick(List.of(Refusal.values()));
       case "Kind" -> pick(List.of(BerthException.Kind.values()));
       case "HandlerTime" -> time();
+      case "RequestOrigin" ->
+          random.nextBoolean()
+              ? null
+              : new RequestOrigin(text(40), text(8), random.nextBoolean() ? text(60) : null);
       case "NotRunReason" ->
           random.nextBoolean() ? null : new NotRunReason(text(40), random.nextInt(100) - 1);
       case "Headers" -> headers();

@@ -9,6 +9,8 @@ import dev.berth.config.LimitOptions;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.access.AccessLog;
+import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.RequestOrigin;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.netty.pkitesting.X509Bundle;
@@ -21,6 +23,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -138,6 +141,60 @@ class TrustedProxyIT {
         .startsWith("{x-forwarded-for=2001:db8::1, x-forwarded-host=")
         .endsWith(", x-forwarded-proto=https}");
     assertThat(line().getString("client")).isEqualTo("2001:db8::1");
+  }
+
+  private RequestOrigin originAtReplica(String request) throws Exception {
+    assertThat(rig.told(request)).startsWith("HTTP/1.1 200");
+    return Objects.requireNonNull(rig.upstream.nextCall().message.origin());
+  }
+
+  @Test
+  void replicaKnowsTheOriginThatATrustedProxyNames() throws Exception {
+    start(TRUSTED);
+    String named = GET + "X-Forwarded-For: 6.6.6.6, 192.0.2.1, 10.3.3.3\r\n";
+    assertThat(
+            originAtReplica(named + "X-Forwarded-Proto: https\r\nX-Forwarded-Host: shop:8\r\n\r\n"))
+        .isEqualTo(new RequestOrigin("192.0.2.1", "https", "shop:8"));
+    assertThat(originAtReplica(GET + "Forwarded: for=\"[2001:DB8::1]:4\";host=shop\r\n\r\n"))
+        .isEqualTo(new RequestOrigin("2001:db8::1", "http", "shop"));
+    assertThat(originAtReplica(GET + "X-Forwarded-Host: " + "x".repeat(256) + "\r\n\r\n"))
+        .isEqualTo(new RequestOrigin("127.0.0.1", "http", "own"));
+    assertThat(originAtReplica(GET.replace("own", "x".repeat(256)) + "\r\n"))
+        .isEqualTo(new RequestOrigin("127.0.0.1", "http", null));
+  }
+
+  @Test
+  void requestsOfAnUntrustedClientShareTheOriginOfTheirConnection() throws Exception {
+    start(IngressRig.LOCAL);
+    RequestOrigin direct = new RequestOrigin("127.0.0.1", "http", null); // host: as in Host
+    String lie = "X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-Host: evil\r\nForwarded: for=6.6.6.6\r\n";
+    assertThat(originAtReplica(GET + lie + "\r\n")).isEqualTo(direct);
+    try (RawClient client = rig.raw()) {
+      String request = "GET / HTTP/1.1\r\nHost: %s\r\n\r\n";
+      client.send(request.formatted("a"));
+      RequestOrigin first = rig.upstream.nextCall().message.origin();
+      assertThat(first).isEqualTo(direct);
+      client.send(request.formatted("b"));
+      assertThat(rig.upstream.nextCall().message.origin()).isSameAs(first);
+    }
+  }
+
+  @Test
+  void authorityOfHttp2IsTheHostAndMustBeOne() throws Exception {
+    start(IngressRig.LOCAL);
+    RawHttp2 client = rig.http2();
+    client.get(1, "/"); // without a Host header
+    BusMessage.CallRequest call = rig.upstream.nextCall().message;
+    assertThat(call.origin()).isEqualTo(new RequestOrigin("127.0.0.1", "http", null));
+    assertThat(call.request().headers().get("host")).isEqualTo("test");
+    String[] head = {":method", "GET", ":scheme", "http", ":path", "/", ":authority", "[<x>]"};
+    for (String authority : List.of("[<x>]", "[fe80::1%25eth0]:80")) {
+      head[7] = authority;
+      RawHttp2 liar = rig.http2();
+      liar.headers(1, true, head);
+      assertThat(new String(liar.next(0, 1).payload(), StandardCharsets.UTF_8))
+          .startsWith("authority: malformed");
+    }
   }
 
   @Test

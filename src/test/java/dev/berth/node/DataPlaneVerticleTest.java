@@ -97,6 +97,7 @@ class DataPlaneVerticleTest {
                 Request.get("/"),
                 false,
                 false,
+                null,
                 1),
             new DeliveryOptions().setCodecName(BusMessageCodec.NAME).setLocalOnly(true));
   }

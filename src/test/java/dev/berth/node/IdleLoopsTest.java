@@ -124,6 +124,7 @@ class IdleLoopsTest {
                 Request.get("/"),
                 false,
                 false,
+                null,
                 1));
     assertThat(woken).as("the watch begins before user code runs").hasValue(1);
     timer.pass(Duration.ofMinutes(1));

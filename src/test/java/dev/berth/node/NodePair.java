@@ -11,12 +11,17 @@ final class NodePair implements AutoCloseable {
   final List<TestNode> nodes = new ArrayList<>();
 
   NodePair(Path folder) throws Exception {
-    int control = ClusterIT.freePort();
-    start(folder, "n1", control, "role: control", control);
-    start(folder, "n2", 0, "role: worker", control);
+    this(folder, "{}");
   }
 
-  private void start(Path folder, String name, int own, String role, int control) throws Exception {
+  NodePair(Path folder, String limits) throws Exception {
+    int control = ClusterIT.freePort();
+    start(folder, "n1", control, "role: control", control, limits);
+    start(folder, "n2", 0, "role: worker", control, limits);
+  }
+
+  private void start(Path folder, String name, int own, String role, int control, String limits)
+      throws Exception {
     nodes.add(
         new TestNode(
             """
@@ -26,6 +31,7 @@ final class NodePair implements AutoCloseable {
               admin: {port: 0}
               state_dir: %s
               shutdown_timeout_s: 5
+              limits: %s
               cluster:
                 name: t
                 node: %s
@@ -36,7 +42,8 @@ final class NodePair implements AutoCloseable {
                 ports: {control: %d, data: 0, consensus: %d, https: 0}
                 detection: {interval_ms: 100, timeout_ms: 1000}
             """
-                .formatted(folder.resolve(name), name, role, control, own, ClusterIT.freePort())));
+                .formatted(
+                    folder.resolve(name), limits, name, role, control, own, ClusterIT.freePort())));
   }
 
   HttpResponse<String> deploy(String applications) {

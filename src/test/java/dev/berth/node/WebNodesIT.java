@@ -42,7 +42,7 @@ class WebNodesIT {
   void routerOfAnotherNodeKnowsItsPrefix() throws Exception {
     WebApplications.webroot = folder;
     Files.writeString(folder.resolve("big.bin"), "x".repeat(300_000));
-    pair = new NodePair(folder);
+    pair = new NodePair(folder, "{trusted_proxies: [127.0.0.1]}");
     HttpResponse<String> deployed = pair.deploy(APP);
     assertThat(deployed.statusCode()).as(deployed.body()).isEqualTo(200);
     for (TestNode node : pair.nodes) {
@@ -52,6 +52,14 @@ class WebNodesIT {
           () -> node.admin("GET", ledger, "").body());
       assertThat(ready(node, "/shop/items/1").body()).isEqualTo("item 1 []");
       assertThat(node.get("/shop/prices/7", "x-request-id", "r").body()).isEqualTo("/7 of r/shop");
+      String host = "127.0.0.1:" + node.port();
+      assertThat(node.get("/shop/origin").body())
+          .startsWith("127.0.0.1, http://" + host + "/shop/origin, ")
+          .endsWith(", 127.0.0.1 http " + host); // by prices, which is on one of the nodes
+      String[] proxy = {"x-forwarded-for", "192.0.2.7", "x-forwarded-proto", "https"};
+      assertThat(node.get("/shop/origin", proxy).body())
+          .startsWith("192.0.2.7, https://" + host + "/shop/origin, ")
+          .endsWith(", 192.0.2.7 https " + host);
       HttpResponse<String> file = node.get("/shop/static/big.bin");
       assertThat(file.body()).hasSize(300_000);
       assertThat(file.headers().firstValue("content-length")).contains("300000");

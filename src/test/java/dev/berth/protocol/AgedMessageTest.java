@@ -54,6 +54,7 @@ class AgedMessageTest {
         any.request(),
         any.bodyFollows(),
         any.explained(),
+        any.origin(),
         1);
   }
 

@@ -31,6 +31,7 @@ import dev.berth.protocol.BusMessage.SlotReserved;
 import dev.berth.protocol.BusMessage.StreamCredit;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
+import dev.berth.protocol.RequestOrigin;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.TickTimer;
@@ -365,6 +366,7 @@ final class ReplicaRig {
     Request request = Request.get("/");
     boolean bodyFollows;
     boolean explained;
+    @Nullable RequestOrigin origin;
     long waitedMicros;
     int cost = 1;
     private String requestId = "req-1";
@@ -468,6 +470,7 @@ final class ReplicaRig {
           request,
           bodyFollows,
           explained,
+          origin,
           cost);
     }
   }

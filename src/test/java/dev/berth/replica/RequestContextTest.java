@@ -14,11 +14,13 @@ import dev.berth.api.Response;
 import dev.berth.fakes.Answering;
 import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.BusMessage.CallResponse;
+import dev.berth.protocol.RequestOrigin;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
@@ -49,6 +51,43 @@ class RequestContextTest {
     assertThat(context.deployment()).isEqualTo(ReplicaRig.DEPLOYMENT);
     assertThat(context.methodName()).isEmpty();
     assertThat(context.headers().get("traceparent")).isEqualTo("00-1");
+  }
+
+  private static String originOf(RequestContext context) {
+    return context.clientAddress() + " " + context.scheme() + " " + context.host();
+  }
+
+  private RequestContext received(@Nullable RequestOrigin origin, String... host) {
+    ReplicaRig.Call call = ReplicaRig.call(rig.start(1, handler));
+    call.id(ReplicaRig.callId(handler.calls, 1)).origin = origin;
+    rig.sendHeld(host.length == 0 ? call : call.header("Host", host[0]));
+    return handler.contexts.remove();
+  }
+
+  private String origin(@Nullable RequestOrigin origin, String... host) {
+    RequestContext context = received(origin, host);
+    assertThat(originOf(context.withTimeout(Duration.ofSeconds(1)))).isEqualTo(originOf(context));
+    RequestOrigin inherited = RequestOrigin.of(context);
+    if (origin != null) {
+      assertThat(originOf(received(inherited, "of.the.call"))).isEqualTo(originOf(context));
+    } else {
+      assertThat(inherited).isNull();
+    }
+    return originOf(context);
+  }
+
+  @Test
+  void itNamesTheOriginOfTheRequestToItsCallsToo() {
+    RequestOrigin direct = new RequestOrigin("192.0.2.1", "http", null);
+    RequestOrigin proxied = new RequestOrigin("192.0.2.1", "https", "shop.example");
+    assertThat(origin(proxied, "own:8000")).isEqualTo("192.0.2.1 https shop.example");
+    assertThat(origin(direct, "own:8000")).isEqualTo("192.0.2.1 http own:8000");
+    assertThat(origin(direct, "x".repeat(255))).endsWith("xxx");
+    assertThat(origin(direct, "x".repeat(256))).isEqualTo("192.0.2.1 http localhost");
+    assertThat(origin(direct, "")).isEqualTo("192.0.2.1 http localhost");
+    assertThat(origin(direct)).isEqualTo("192.0.2.1 http localhost");
+    assertThat(origin(null)).isEqualTo(" http localhost");
+    assertThat(new RequestOrigin("a", "http", "x".repeat(256)).host()).isNull();
   }
 
   @Test

@@ -340,6 +340,7 @@ final class SimulatedBus {
         call.request(),
         call.bodyFollows(),
         call.explained(),
+        call.origin(),
         call.cost());
   }
 

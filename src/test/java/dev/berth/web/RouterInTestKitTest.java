@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.berth.api.Application;
+import dev.berth.api.Deployment;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.testkit.TestBerth;
 import dev.berth.testkit.TestBody;
+import dev.berth.testkit.TestHttp;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.ext.web.RoutingContext;
@@ -139,6 +141,38 @@ class RouterInTestKitTest {
   }
 
   @Test
+  void routerKnowsTheOriginOfTheClient() {
+    try (TestBerth berth =
+        TestBerth.of(WebApplications.shop()).routePrefix("default", "/shop").start()) {
+      assertThat(berth.text(berth.http().get("/shop/origin")))
+          .isEqualTo(
+              "127.0.0.1, http://localhost/shop/origin, localhost, 127.0.0.1:0 false,"
+                  + " 127.0.0.1 http localhost");
+      TestHttp client = berth.http().from("2001:db8::1", "https");
+      Response named = client.get("/shop/origin", "host", "shop.example:8443");
+      assertThat(named.headers().get("set-cookie")).endsWith("; Secure");
+      assertThat(berth.text(named))
+          .isEqualTo(
+              "2001:db8::1, https://shop.example:8443/shop/origin, shop.example:8443,"
+                  + " 2001:db8::1:0 true, 2001:db8::1 https shop.example:8443");
+      Response lie =
+          client.get("/shop/origin", "x-forwarded-for", "6.6.6.6", "forwarded", "host=x");
+      assertThat(berth.text(lie)).startsWith("2001:db8::1, https://localhost/");
+      assertThat(berth.text(berth.call("prices", Request.get("/origin"))))
+          .isEqualTo(" http localhost"); // no client
+    }
+    Deployment typed =
+        WebDeployment.routes(
+            "typed",
+            (routes, replica) ->
+                routes.get("/", String.class, (request, context) -> WebApplications.text(context)));
+    try (TestBerth berth = TestBerth.start(Application.of(typed))) {
+      assertThat(berth.text(berth.http().from("192.0.2.1", "https").get("/", "host", "a:1")))
+          .isEqualTo("192.0.2.1 https a:1");
+    }
+  }
+
+  @Test
   void headIsBodilessAndAMissingHostIsReplaced() {
     Application echo =
         Application.of(
@@ -154,7 +188,7 @@ class RouterInTestKitTest {
                                         + " "
                                         + routing.request().remoteAddress()))));
     try (TestBerth berth = TestBerth.start(echo)) {
-      assertThat(berth.text(berth.http().get("/host"))).isEqualTo("localhost 0.0.0.0:0");
+      assertThat(berth.text(berth.http().get("/host"))).isEqualTo("localhost 127.0.0.1:0");
       Response head =
           berth
               .http()

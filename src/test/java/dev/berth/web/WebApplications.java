@@ -3,12 +3,15 @@ package dev.berth.web;
 import dev.berth.api.Application;
 import dev.berth.api.Deployment;
 import dev.berth.api.Request;
+import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.Cookie;
+import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.ext.auth.User;
 import io.vertx.ext.auth.authentication.UsernamePasswordCredentials;
 import io.vertx.ext.web.FileUpload;
@@ -59,6 +62,7 @@ public final class WebApplications {
                 (router, replica) -> {
                   uploads = replica.uploads();
                   routes(router, replica.vertx(), replica.uploads());
+                  router.get("/origin").handler(WebApplications::origin);
                   router
                       .get("/prices/:id")
                       .handler(
@@ -76,7 +80,37 @@ public final class WebApplications {
             (request, context) ->
                 Future.succeededFuture(
                     Response.text(
-                        request.path() + " of " + context.requestId() + context.routePrefix()))));
+                        request.path().equals("/origin")
+                            ? text(context)
+                            : request.path()
+                                + " of "
+                                + context.requestId()
+                                + context.routePrefix()))));
+  }
+
+  /** The client's address, the scheme and the host of a request. */
+  static String text(RequestContext context) {
+    return context.clientAddress() + " " + context.scheme() + " " + context.host();
+  }
+
+  /** Answers with the origin of a request, by all that knows it. */
+  private static void origin(RoutingContext routing) {
+    HttpServerRequest request = routing.request();
+    HttpConnection connection = request.connection();
+    String own =
+        String.join(
+            ", ",
+            request.remoteAddress().host(),
+            request.absoluteURI(),
+            String.valueOf(request.authority()),
+            connection.remoteAddress() + " " + connection.isSsl());
+    routing.response().addCookie(Cookie.cookie("safe", "1").setSecure(request.isSSL()));
+    WebDeployment.context(routing)
+        .handle("prices")
+        .call(Request.get("/origin"))
+        .compose(answer -> answer.bytes(400))
+        .onSuccess(call -> routing.end(own + ", " + call))
+        .onFailure(routing::fail);
   }
 
   private static CompletableFuture<String> event(String name) {

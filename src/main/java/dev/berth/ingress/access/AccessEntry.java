@@ -1,6 +1,6 @@
 package dev.berth.ingress.access;
 
-import dev.berth.ingress.edge.RequestOrigin;
+import dev.berth.protocol.RequestOrigin;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.SocketAddress;
 import org.jspecify.annotations.Nullable;

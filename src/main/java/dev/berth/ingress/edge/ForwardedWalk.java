@@ -1,5 +1,6 @@
 package dev.berth.ingress.edge;
 
+import dev.berth.protocol.RequestOrigin;
 import io.netty.util.NetUtil;
 import io.vertx.core.MultiMap;
 import java.net.InetAddress;
@@ -21,10 +22,10 @@ final class ForwardedWalk {
   /** Maximum hops of a walk, since a walk runs on the event loop. */
   private static final int MAX_HOPS = 32;
 
-  private static final int MAX_HOST_LENGTH = 255;
-
   private static final Pattern HOST =
-      Pattern.compile("(?:[A-Za-z0-9._~-]{1,255}|\\[[0-9a-fA-F:.]{2,45}])(:\\d{1,5})?");
+      Pattern.compile(
+          "(?:[A-Za-z0-9._~-]{1,255}|\\[[0-9a-fA-F:.]{2,45}])(:"
+              + "(?:[0-5]?\\d{1,4}|6[0-4]\\d{3}|65[0-4]\\d\\d|655[0-2]\\d|6553[0-5]))?");
 
   /** An address with or without a port, where IPv6 with a port has brackets. */
   private static final Pattern ADDRESS =
@@ -38,13 +39,7 @@ final class ForwardedWalk {
 
   /** A hop, as the next proxy saw it. All parts are texts of a header, or null. */
   private record ForwardedHop(
-      @Nullable String client, @Nullable String scheme, @Nullable String host) {
-    private ForwardedHop {
-      if (host != null && host.length() > MAX_HOST_LENGTH) { // the client remains known
-        host = null;
-      }
-    }
-  }
+      @Nullable String client, @Nullable String scheme, @Nullable String host) {}
 
   private ForwardedWalk() {}
 
@@ -84,7 +79,7 @@ final class ForwardedWalk {
       last = each;
     }
     String scheme = String.valueOf(last.scheme).toLowerCase(Locale.ROOT);
-    boolean named = last.host != null && HOST.matcher(last.host).matches();
+    boolean named = RequestOrigin.isHost(last.host) && HOST.matcher(last.host).matches();
     return new RequestOrigin(
         text(client),
         scheme.matches("https?") ? scheme : direct.scheme(),
@@ -100,9 +95,7 @@ final class ForwardedWalk {
     if (port.matches("\\d{1,5}")) {
       hosts.replaceAll(
           host ->
-              host.length() > MAX_HOST_LENGTH || host.matches(".*:\\d+")
-                  ? host
-                  : host + ":" + port);
+              RequestOrigin.isHost(host) && !host.matches(".*:\\d+") ? host + ":" + port : host);
     }
     List<ForwardedHop> hops = new ArrayList<>();
     for (int i = 0; i < Math.max(clients.size(), schemes.size() + hosts.size() > 0 ? 1 : 0); i++) {

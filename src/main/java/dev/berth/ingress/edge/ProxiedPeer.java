@@ -1,5 +1,6 @@
 package dev.berth.ingress.edge;
 
+import dev.berth.protocol.RequestOrigin;
 import io.netty.channel.Channel;
 import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpServerRequest;
@@ -40,8 +41,15 @@ public record ProxiedPeer(InetSocketAddress address, TrustedNetworks trusted) {
     }
   }
 
+  /** Returns the origin that a connection has by itself. */
+  public static RequestOrigin direct(Channel channel, boolean tls) {
+    SocketAddress peer = channel.remoteAddress();
+    String client = peer instanceof InetSocketAddress of ? ForwardedWalk.text(of) : "";
+    return new RequestOrigin(client, tls ? "https" : "http", null);
+  }
+
   /** Returns the origin of a request with normalized headers. */
-  public static RequestOrigin of(MultiMap headers) {
+  public static RequestOrigin originIn(MultiMap headers) {
     return new RequestOrigin(
         String.valueOf(headers.get(FOR)), String.valueOf(headers.get(PROTO)), headers.get(HOST));
   }

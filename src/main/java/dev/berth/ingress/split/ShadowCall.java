@@ -4,6 +4,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.metrics.ShadowMeters.ShadowEvent;
+import dev.berth.protocol.RequestOrigin;
 import dev.berth.routing.CallObserver;
 import dev.berth.routing.RoutedCall;
 import dev.berth.routing.RouterLoop;
@@ -94,6 +95,11 @@ final class ShadowCall implements CallObserver {
   @Override
   public String sessionId() {
     return of.sessionId();
+  }
+
+  @Override
+  public @Nullable RequestOrigin origin() {
+    return of.origin();
   }
 
   @Override

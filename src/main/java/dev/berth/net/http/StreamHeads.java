@@ -101,6 +101,10 @@ public final class StreamHeads extends Http2FrameListenerDecorator {
         && !HttpScheme.HTTPS.name().contentEqualsIgnoreCase(scheme)) {
       return RefusedRequest.malformed("scheme: unsupported (expected: http or https)");
     }
+    CharSequence host = head.authority() == null ? head.get("host") : head.authority();
+    if (host != null && !RequestTarget.isHost(host.toString())) {
+      return RefusedRequest.malformed("authority: malformed (expected: as in Host)");
+    }
     CharSequence path = head.path(); // without a path, Vert.x resets all but CONNECT
     return path == null && !method.equals("CONNECT")
         ? null

@@ -71,7 +71,11 @@ public record RoutedHandle(
 
   @Override
   public Pending<Response> start(Request request) {
-    HandleCall shown = new HandleCall(leg(), loop);
+    return start(request, new HandleCall(leg(), loop));
+  }
+
+  /** Starts a call with parameters of its own. */
+  public Pending<Response> start(Request request, HandleCall shown) {
     RoutedCall call = newCall(request, shown);
     loop.run(() -> call.begin(parent));
     return shown.of(call);
@@ -139,7 +143,7 @@ public record RoutedHandle(
   }
 
   /** Returns the parameters of a slot for this handle's calls, with the deadline as of now. */
-  GangMember leg() {
+  public GangMember leg() {
     return new GangMember(
         router,
         options

@@ -3,6 +3,7 @@ package dev.berth.ingress.edge;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeout;
 
+import dev.berth.protocol.RequestOrigin;
 import io.vertx.core.MultiMap;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -115,6 +116,9 @@ class ForwardedWalkTest {
         "for=192.0.2.1;proto=https, for=10.2.2.2;proto=http | https own:8000 192.0.2.1",
         "for=\"a,b\", for=10.2.2.2;host=x | http x 10.2.2.2",
         "for=192.0.2.1;host=\"a\\\"b\" | http own:8000 192.0.2.1",
+        "for=192.0.2.1;host=\"a:65535\" | http a:65535 192.0.2.1",
+        "for=192.0.2.1;host=\"a:65536\" | http own:8000 192.0.2.1",
+        "for=192.0.2.1;host=\"[fe80::1%eth0]\" | http own:8000 192.0.2.1",
         "for=_hidden;proto=https | https own:8000 10.0.0.1",
         "for=192.0.2.1;proto | http own:8000 10.0.0.1",
         "for=192.0.2.1, for=\"10.2.2.2 | http own:8000 10.0.0.1",

@@ -10,6 +10,7 @@ import dev.berth.metrics.Meters;
 import dev.berth.metrics.ShadowMeters;
 import dev.berth.metrics.ShadowMeters.ShadowEvent;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.RequestOrigin;
 import dev.berth.routing.traffic.ShadowRule;
 import io.vertx.core.buffer.Buffer;
 import java.util.EnumMap;
@@ -25,7 +26,14 @@ class CopiesTest {
   private final RoutingWorld world = new RoutingWorld();
   private final Meters all = new Meters("n", "a", "", false);
   private final ShadowMeters meters = all.addIngressLoop().shadow("/r", SHADOW);
-  private final FakeCaller user = new FakeCaller();
+  private final RequestOrigin origin = new RequestOrigin("192.0.2.1", "https", "shop.example");
+  private final FakeCaller user =
+      new FakeCaller() {
+        @Override
+        public RequestOrigin origin() {
+          return origin;
+        }
+      };
 
   private RoutingWorld.Replica shadow(boolean elsewhere) {
     return world.published(elsewhere ? world.remote(SHADOW, "s", 2) : world.local(SHADOW, "s", 2));
@@ -83,6 +91,7 @@ class CopiesTest {
     RoutingWorld.Replica shadow = shadow(true);
     copy();
     BusMessage.CallRequest call = shadow.running.remove(0);
+    assertThat(call.origin()).isSameAs(origin);
     shadow.ledger.complete();
     shadow.answer(
         call.source(),

@@ -130,6 +130,7 @@ abstract class ReplicaOverTransportContract extends TransportContract {
         Request.get("/"),
         false,
         false,
+        null,
         1);
   }
 

@@ -20,7 +20,7 @@ class MessageShapesTest {
     SHAPES.put(17, "65397d4dc81bfe9d");
     SHAPES.put(18, "a8444d432862fd1c");
     SHAPES.put(19, "8c71f791c4efaa5c");
-    SHAPES.put(20, "c7cfb02cbe14521a");
+    SHAPES.put(20, "020c62b8d2b1e898");
   }
 
   @Test
