@@ -31,7 +31,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * An HTTP request from its head to the end of its response. Reads the body, waits for memory, calls
- * the router, and passes the result to its {@link ClientResponse}. Confined to the event loop.
+ * the router, and passes the result to its {@link ClientResponse}. Confined to the event loop. The
+ * class has over 500 lines, as its states and all moves between them stand together.
  *
  * <p>Source: Ray Serve's proxy. As in Ray, the handler sees the full path; it sees no root path.
  */

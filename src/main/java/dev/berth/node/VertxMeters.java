@@ -1,6 +1,6 @@
 package dev.berth.node;
 
-import dev.berth.config.VertxMetrics;
+import dev.berth.config.MetricsOptions.VertxMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.VertxBuilder;
 import io.vertx.core.VertxOptions;

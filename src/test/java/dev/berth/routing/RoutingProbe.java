@@ -119,8 +119,8 @@ public final class RoutingProbe {
   }
 
   /** Whether a replica is set aside for a request that came before a place. */
-  public static boolean isKept(DeploymentRouter router, String replicaId, long place) {
-    return SlotsProbe.isKept(router.queue, replicaId, place);
+  public static boolean isSetAside(DeploymentRouter router, String replicaId, long place) {
+    return SlotsProbe.isSetAside(router.queue, replicaId, place);
   }
 
   /** Number of slots of a request. */

@@ -150,7 +150,7 @@ final class Invariants implements Executions.Listener {
             && !slots.draining()
             && slots.maxOngoing() - slots.ongoing() >= op.cost
             && !Ledgers.isSetAsideForRemote(slots)
-            && !RoutingProbe.isKept(instance.router, incarnation.replica.replicaId(), place(op))
+            && !RoutingProbe.isSetAside(instance.router, incarnation.replica.replicaId(), place(op))
             && tried(instance, incarnation.replica.replicaId()) == 0
             && !instance.avoids(Replicas.info(incarnation.replica))
             && on.controller.isRoutableAt(instance, incarnation)
@@ -198,7 +198,7 @@ final class Invariants implements Executions.Listener {
    */
   private void checkOvertaking(SimulatedInstance instance, Runnable granted, ReplicaInfo replica) {
     long place = RoutingProbe.place(granted);
-    if (RoutingProbe.isKept(instance.router, replica.replicaId(), place)) {
+    if (RoutingProbe.isSetAside(instance.router, replica.replicaId(), place)) {
       throw on.world.fail(
           "place %d got a slot that is set aside at %s".formatted(place, replica.replicaId()));
     }

@@ -18,8 +18,8 @@ public final class JsonBatchOptions {
   public static final ConfigKey<Boolean> JSON_ARRAY =
       KEYS.required("json_array", Types.TRUE)
           .means(
-              "The form, of which there is one: the bodies are sent as one JSON array, and the"
-                  + " response is an array with a result for each.");
+              "Form of a batch. The upstream receives one JSON array of all bodies, and responds with"
+                  + " an array of results.");
 
   public static final Section SECTION = KEYS.section();
 

@@ -22,7 +22,7 @@ public abstract class BatchEntry {
     LEFT
   }
 
-  String key; // guarded by the table: that of the batch in which it had a seat
+  String key; // guarded by the table; a batch gives its own to each request
   final long sinceNanos;
   final long deadlineNanos;
   final int items;

@@ -44,7 +44,7 @@ public final class SlotsProbe {
   }
 
   /** Whether a replica is set aside for a request that came before a place. */
-  public static boolean isKept(WaiterQueue queue, String replicaId, long place) {
+  public static boolean isSetAside(WaiterQueue queue, String replicaId, long place) {
     Waiter keeper = queue.keeper;
     RoutedReplica kept = queue.kept;
     return keeper != null
