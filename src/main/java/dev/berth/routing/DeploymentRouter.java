@@ -180,11 +180,11 @@ public final class DeploymentRouter implements HandleMetricSource {
     return null;
   }
 
-  /** Pumps at the end of a window of a batch. Any thread. */
+  /** Pumps at the end of a window of a batch, on a loop that is not blocked. Any thread. */
   private void wakeIn(long nanos) {
-    RouterLoop first = routers.loop(0);
-    long end = first.now() + nanos; // the loop may run the task late
-    first.run(() -> first.ports.timer().start(Math.max(0, end - first.now()), this::windowEnded));
+    RouterLoop on = routers.runningLoop();
+    long end = on.now() + nanos; // the loop may run the task late
+    on.run(() -> on.ports.timer().start(Math.max(0, end - on.now()), this::windowEnded));
   }
 
   private void windowEnded() {
@@ -330,6 +330,7 @@ public final class DeploymentRouter implements HandleMetricSource {
    * recovers, or another instance becomes suspected or recovers.
    */
   void placesChanged() {
+    forming.onWake(); // the loop of its timer may be blocked
     publishAgain();
     legGate.loopsChanged();
   }

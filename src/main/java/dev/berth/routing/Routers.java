@@ -106,6 +106,16 @@ public final class Routers {
     return loops[index];
   }
 
+  /** Returns the first loop that is not blocked; the first one if all are. Thread-safe. */
+  RouterLoop runningLoop() {
+    for (RouterLoop each : loops) {
+      if (!blocked.contains(each.index())) {
+        return each;
+      }
+    }
+    return loops[0];
+  }
+
   /** Returns the router of a deployment, created on first use. Thread-safe. */
   public DeploymentRouter router(DeploymentId deployment, RouterSettings settings) {
     DeploymentRouter known = byDeployment.get(deployment);

@@ -249,7 +249,7 @@ final class SimulatedBatches {
     }
     long over = RoutingProbe.sinceNanos(request) + rules.waitNanos() + TIMER_NANOS;
     return over - on.world.getAsLong() < 0
-        && wasAwake(at.loops.get(0))
+        && isTimed(at)
         && BatchProbe.hasPlace(seats(at, replica));
   }
 
@@ -257,6 +257,14 @@ final class SimulatedBatches {
   String text(SimulatedController.Incarnation at) {
     BatchSeats seats = at.seat.instance.host.batchesOf(at.replica.address());
     return seats == null ? "" : BatchProbe.text(seats);
+  }
+
+  /** Whether the loop with the timer of a window runs: each other one is known to be blocked. */
+  private boolean isTimed(SimulatedInstance at) {
+    List<SimulatedLoop> awake = at.loops.stream().filter(this::wasAwake).toList();
+    return !awake.isEmpty()
+        && at.loops.stream()
+            .allMatch(each -> awake.contains(each) || at.isBlocked(at.loops.indexOf(each)));
   }
 
   private boolean wasAwake(SimulatedLoop loop) {
