@@ -370,7 +370,8 @@ public final class BatchForming {
       }
       return granted > 0;
     }
-    if (to.ongoing() >= to.maxOngoing()) {
+    int free = to.maxOngoing() - to.ongoing();
+    if (members.stream().noneMatch(each -> each.cost <= free)) {
       return false; // a batch without a seat would start its loose requests early
     }
     BatchGroup group = seats.tryOpen(key, head.owner.sinceNanos());

@@ -592,4 +592,20 @@ class BatchFormingTest {
     }
     assertThat(forming.targets).hasSize(BatchForming.MAX_TARGETS);
   }
+
+  @Test
+  void requestWithoutItsSlotsStartsNoBatchOfOthersEarly() {
+    hosts(1, 16);
+    Host host = hosts.get(0);
+    Asker large = new Asker(16);
+    clock.advance(MS.multipliedBy(9));
+    assertThat(host.ledger.tryAcquire(1)).isTrue();
+    host.table.add(new Item(clock.getAsLong(), 1), null);
+    clock.advance(MS);
+
+    queue.pump();
+
+    assertThat(large.grant).isNull();
+    assertThat(host.runs).as("its window is open").isEmpty();
+  }
 }
