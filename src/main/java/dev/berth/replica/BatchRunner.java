@@ -12,6 +12,7 @@ import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.port.LoopDependencies;
+import dev.berth.protocol.port.LoopExecutor;
 import dev.berth.protocol.port.UpstreamNotRun;
 import dev.berth.replica.batch.Batch;
 import dev.berth.replica.batch.BatchEntry;
@@ -22,6 +23,8 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +40,7 @@ final class BatchRunner implements BatchPorts {
   private volatile boolean armed;
   private volatile long armedAt;
   private Runnable disarm = () -> {}; // confined to the home loop
+  private final Set<Thread> callers = ConcurrentHashMap.newKeySet(); // threads that call a handler
   final BatchTable table;
 
   BatchRunner(ReplicaRuntime replica, BatchSettings rules) {
@@ -144,7 +148,12 @@ final class BatchRunner implements BatchPorts {
     for (int i = 0; i < run.requests.size(); i++) {
       run.requests.get(i).run = run;
     }
-    run.ports.loop().run(run::call);
+    LoopExecutor loop = run.ports.loop();
+    if (callers.contains(Thread.currentThread())) {
+      loop.execute(run::callOnce); // a handler that ends at once must not nest the next batch
+    } else {
+      loop.run(run::callOnce);
+    }
   }
 
   /** Call of a handler with one batch. */
@@ -169,6 +178,15 @@ final class BatchRunner implements BatchPorts {
       first = requests.get(0).invocation;
       ports = first.ports();
       wanted = new AtomicInteger(size);
+    }
+
+    private void callOnce() {
+      callers.add(Thread.currentThread());
+      try {
+        call();
+      } finally {
+        callers.remove(Thread.currentThread());
+      }
     }
 
     /** Calls the handler. Confined to the loop of the first request. */

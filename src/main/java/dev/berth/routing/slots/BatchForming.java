@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.TreeMap;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -30,15 +31,19 @@ public final class BatchForming {
   private static final long NEVER = Long.MAX_VALUE;
   private static final int NONE = Integer.MAX_VALUE;
 
+  /** Maximum of open windows at other instances: clients choose the values of a key. */
+  static final int MAX_TARGETS = 1_024;
+
   private final SlotSource source;
   private final Supplier<@Nullable BatchSettings> settings;
   private final LongConsumer wake; // requests a call of onWake after this many nanoseconds
   private final Map<String, KeyLine> lines = new HashMap<>(); // none is empty
-  private final Map<String, WindowTarget> targets = new LinkedHashMap<>(); // by key, oldest first
+  final Map<String, WindowTarget> targets = new LinkedHashMap<>(); // by key, oldest first
   private final List<Waiter> members = new ArrayList<>();
   private @Nullable Waiter passed; // the first of several slots that is no member
   private int alone; // linked waiters without a key
   private int stuck; // lines that are stuck
+  private String full = "\n"; // method that no replica can start; valid until the next pump
   private int waits; // lines that wait for their window
   private long nextWindow = NEVER; // end of the first open window, as of the last look at each
   private volatile long armedNanos = NEVER; // time of the next wake
@@ -46,13 +51,15 @@ public final class BatchForming {
   /** Linked waiters with one key. */
   static final class KeyLine {
     private final String key;
-    private int size;
+    private final String method;
+    private final TreeMap<Long, Waiter> waiters = new TreeMap<>(); // by sequence
     private int unfit = NONE; // no replica has as many free slots; valid until the next pump
     private boolean isStuck; // each waiter needs as many; valid as long
     private boolean isWaiting; // no batch was due in this round
 
     private KeyLine(String key) {
       this.key = key;
+      this.method = BatchSettings.methodOf(key);
     }
   }
 
@@ -101,7 +108,9 @@ public final class BatchForming {
     }
     KeyLine line = lines.computeIfAbsent(waiter.batchKey, KeyLine::new);
     waiter.line = line;
-    line.size++;
+    line.waiters.put(waiter.sequence, waiter);
+    waits -= line.isWaiting ? 1 : 0;
+    line.isWaiting = false; // it may be full now
     if (line.isStuck && waiter.cost < line.unfit) {
       line.isStuck = false;
       stuck--;
@@ -112,7 +121,7 @@ public final class BatchForming {
     KeyLine line = waiter.line;
     if (line == null) {
       alone--;
-    } else if (--line.size == 0) {
+    } else if (line.waiters.remove(waiter.sequence, waiter) && line.waiters.isEmpty()) {
       stuck -= line.isStuck ? 1 : 0;
       waits -= line.isWaiting ? 1 : 0;
       lines.remove(line.key);
@@ -134,17 +143,21 @@ public final class BatchForming {
     for (KeyLine line : lines.values()) {
       line.unfit = NONE;
       line.isStuck = false;
+      line.isWaiting = false;
     }
     stuck = 0;
+    waits = 0;
+    nextWindow = NEVER;
+    full = "\n";
   }
 
-  /** Begins a round, which looks at each line that is not stuck. */
+  /** Begins a round, which looks at each line that is not stuck and that has changed. */
   void begin() {
-    if (waits > 0) {
+    if (nextWindow != NEVER && nextWindow - source.now() <= 0) {
       lines.values().forEach(line -> line.isWaiting = false);
       waits = 0;
+      nextWindow = NEVER;
     }
-    nextWindow = NEVER;
   }
 
   /**
@@ -189,6 +202,11 @@ public final class BatchForming {
     if (line == null || line.isWaiting || head.cost >= line.unfit || rules == null) {
       return false;
     }
+    if (line.method.equals(full) && !head.owner.hopeless()) {
+      line.unfit = 1;
+      stick(line);
+      return false;
+    }
     ReplicaSet set = source.replicas().get();
     gather(queue, head, line, rules.maxSize());
     boolean isDue = members.size() == rules.maxSize() || isDue(set, head, line.key, rules);
@@ -203,13 +221,14 @@ public final class BatchForming {
     if (!isDue) {
       line.isWaiting = true;
       waits++;
-    } else if (!source.waitersMayLeave()) {
+    } else if (!head.owner.picky() && !source.waitersMayLeave()) { // else others may get one
       for (Waiter each : members) {
         if (!each.owner.picky() && each.owner.limit().isEmpty()) {
           line.unfit = Math.min(line.unfit, each.cost);
         }
       }
       if (line.unfit == 1) {
+        full = head.cost == 1 && closed == null ? line.method : full;
         stick(line);
       }
     }
@@ -219,7 +238,18 @@ public final class BatchForming {
   /** Gathers the waiters of a batch, in their order. */
   private void gather(WaiterQueue queue, Waiter head, KeyLine line, int max) {
     forget();
-    int left = line.size; // none is behind the last one
+    if (queue.moreSlots.get() == 0) { // else the scan finds the first one that is passed
+      for (Waiter each : line.waiters.tailMap(head.sequence).values()) {
+        if (members.size() == max) {
+          return;
+        }
+        if (each.waiting() && !each.owner.paused() && each.cost < line.unfit) {
+          members.add(each);
+        }
+      }
+      return;
+    }
+    int left = line.waiters.size(); // none is behind the last one
     for (Waiter each = head; each != queue.ends && left > 0; each = each.after) {
       left -= each.line == line ? 1 : 0;
       if (!each.waiting() || each.owner.paused()) {
@@ -340,7 +370,8 @@ public final class BatchForming {
       }
       return granted > 0;
     }
-    if (to.ongoing() >= to.maxOngoing()) {
+    int free = to.maxOngoing() - to.ongoing();
+    if (members.stream().noneMatch(each -> each.cost <= free)) {
       return false; // a batch without a seat would start its loose requests early
     }
     BatchGroup group = seats.tryOpen(key, head.owner.sinceNanos());
@@ -369,6 +400,9 @@ public final class BatchForming {
       targets.remove(key);
       target = new WindowTarget(to, now + rules.waitNanos(), rules.maxSize());
       targets.put(key, target); // behind the others
+      if (targets.size() > MAX_TARGETS) {
+        targets.remove(targets.keySet().iterator().next()); // its next waiter begins a window
+      }
     }
     target.left -= granted;
   }

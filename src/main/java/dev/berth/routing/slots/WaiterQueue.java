@@ -70,7 +70,7 @@ public final class WaiterQueue {
   @Nullable Waiter keeper; // has the replica set aside
   @Nullable RoutedReplica kept;
 
-  private final AtomicInteger moreSlots = new AtomicInteger(); // needed beside one per waiter
+  final AtomicInteger moreSlots = new AtomicInteger(); // needed beside one per waiter
   private volatile boolean overtaken; // a remote router took slots while a waiter waited
   private volatile boolean unseen; // a slot may be free that no round has searched for
   private volatile long oldestNanos; // since when the first taker waits, as of the last round

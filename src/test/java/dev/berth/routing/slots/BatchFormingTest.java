@@ -132,6 +132,8 @@ class BatchFormingTest {
     private final Waiter waiter;
     private @Nullable Grant grant;
     private int lookUps;
+    private long looks; // of the queue at this waiter
+    private @Nullable RoutedReplica only;
 
     Asker(int cost) {
       this(cost, "predict");
@@ -159,7 +161,18 @@ class BatchFormingTest {
     @Override
     public boolean accepts(RoutedReplica replica) {
       lookUps++;
-      return true;
+      return only == null || only == replica;
+    }
+
+    @Override
+    public boolean picky() {
+      return only != null;
+    }
+
+    @Override
+    public boolean paused() {
+      looks++;
+      return false;
     }
 
     @Override
@@ -529,5 +542,70 @@ class BatchFormingTest {
       assertThat(host.table.isBusy()).isFalse();
     }
     assertThat(queue.size()).isZero();
+  }
+
+  @Test
+  void waitersOfManyKeysCostLittleEach() {
+    hosts(1, 16);
+    int keys = 200;
+    List<Asker> all = new ArrayList<>();
+    for (int round = 0; round < 2; round++) {
+      for (int i = 0; i < keys; i++) {
+        all.add(new Asker(1, "predict\nx: " + i));
+      }
+    }
+    assertThat(looks(all)).isLessThan(1_000L * keys);
+    clock.advance(MS.multipliedBy(10));
+    queue.pump();
+    all.forEach(each -> each.looks = 0);
+
+    queue.pump();
+
+    assertThat(looks(all)).as("with one batch under way").isLessThan(10L * keys);
+  }
+
+  private static long looks(List<Asker> all) {
+    return all.stream().mapToLong(each -> each.looks).sum();
+  }
+
+  @Test
+  void requestThatAcceptsOnlyABusyReplicaDelaysNoOther() {
+    hosts(2, 16);
+    hosts.get(0).table.tryOpen("predict", clock.getAsLong()); // its only place
+    Asker picky = new Asker(1);
+    picky.only = hosts.get(0).replica;
+    Asker other = new Asker(1);
+    clock.advance(MS.multipliedBy(10));
+
+    queue.pump();
+
+    assertThat(picky.grant).isNull();
+    assertThat(java.util.Objects.requireNonNull(other.grant).replica())
+        .isSameAs(hosts.get(1).replica);
+  }
+
+  @Test
+  void windowsAtOtherInstancesAreBoundedInNumber() {
+    hostsElsewhere(1, 10_000);
+    for (int i = 0; i < 2 * BatchForming.MAX_TARGETS; i++) {
+      new Asker(1, "predict\nx: " + i);
+    }
+    assertThat(forming.targets).hasSize(BatchForming.MAX_TARGETS);
+  }
+
+  @Test
+  void requestWithoutItsSlotsStartsNoBatchOfOthersEarly() {
+    hosts(1, 16);
+    Host host = hosts.get(0);
+    Asker large = new Asker(16);
+    clock.advance(MS.multipliedBy(9));
+    assertThat(host.ledger.tryAcquire(1)).isTrue();
+    host.table.add(new Item(clock.getAsLong(), 1), null);
+    clock.advance(MS);
+
+    queue.pump();
+
+    assertThat(large.grant).isNull();
+    assertThat(host.runs).as("its window is open").isEmpty();
   }
 }
