@@ -126,6 +126,7 @@ public final class Footprint {
           routing.slots.RemoteReplica.offersSeen
           routing.slots.WaiterQueue.handOffs
           routing.slots.WaiterQueue.sequences
+          routing.slots.WaiterQueue.unfit
           """
               .split("\\s+"));
 
