@@ -81,6 +81,10 @@ final class ErrorResponses {
       case CANCELLED -> told.saying("Request " + requestId + " was cancelled.");
       case BACK_PRESSURE -> backPressure(told, (BerthException.BackPressure) failure, backpressure);
       case DEPLOYMENT_UNAVAILABLE -> told.saying(orElse(failure.getMessage(), told.message()));
+      case PAYLOAD_TOO_LARGE -> // the bound of a batch; other texts may be of a nested call
+          orElse(failure.getMessage(), "").startsWith("max_batch_")
+              ? told.saying(orElse(failure.getMessage(), told.message()))
+              : told;
       default -> told;
     };
   }

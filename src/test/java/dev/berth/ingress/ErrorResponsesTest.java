@@ -259,6 +259,15 @@ class ErrorResponsesTest {
   }
 
   @Test
+  void payloadTooLargeStatesItsBound() {
+    BerthException failure =
+        Kind.PAYLOAD_TOO_LARGE.toException("max_batch_items: 40 (expected: at most 32)");
+    HttpErrorResponse response = ErrorResponses.of(failure, "id", -1, DEFAULT);
+    assertThat(response.status()).isEqualTo(413);
+    assertThat(response.message()).isEqualTo("max_batch_items: 40 (expected: at most 32)");
+  }
+
+  @Test
   void theJsonFormHasCodeMessageAndDetail() {
     JsonObject json = new JsonObject(ErrorResponses.notFound("/\"x").json().encode());
     assertThat(json.fieldNames()).containsExactlyInAnyOrder("code", "message", "detail");

@@ -92,7 +92,7 @@ public record HttpErrorResponse(
               413,
               "payload_too_large",
               "Request body is too large.",
-              "It exceeds the buffer limit of this deployment.");
+              "It exceeds a limit of this deployment.");
     };
   }
 
