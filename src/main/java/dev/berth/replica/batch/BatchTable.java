@@ -420,7 +420,9 @@ public final class BatchTable implements BatchSeats {
     }
     BatchLine line = lines.computeIfAbsent(batch.key, key -> new BatchLine());
     List<BatchEntry> beyond = batch.entries.subList(size, batch.entries.size());
-    beyond.forEach(each -> line.add(each, batch.rules));
+    for (BatchEntry each : beyond) { // a loose one has its own rules
+      line.add(each, each.rules == null ? batch.rules : each.rules);
+    }
     beyond.clear();
   }
 
