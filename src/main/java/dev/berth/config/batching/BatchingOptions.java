@@ -21,7 +21,7 @@ public final class BatchingOptions {
               "max_batch_size",
               Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
               Deployment.BatchRules.DEFAULTS.maxBatchSize())
-          .means("Maximum of requests in a batch. Requests that wait when it changes keep theirs.");
+          .means("Maximum of requests in a batch. A change applies to queued requests at once.");
   public static final ConfigKey<Duration> BATCH_WAIT_TIMEOUT_S =
       KEYS.key(
               "batch_wait_timeout_s",
