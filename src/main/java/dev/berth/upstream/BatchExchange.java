@@ -118,7 +118,16 @@ final class BatchExchange implements RelayedRequest {
     return ofEach(() -> BatchResult.of(Response.text(wrong.getMessage() + "\n").withStatus(502)));
   }
 
+  /** Returns a response for each. A body for several may quote one of them, and is left out. */
   List<BatchResult> failures(Response response, Buffer body) {
+    if (size() > 1) {
+      String text = "The upstream responded to a batch with status " + response.status() + ".";
+      Headers retry = selected(response.headers(), Stream.of("retry-after"));
+      Buffer own = Buffer.buffer(text);
+      return ofEach(
+          () ->
+              BatchResult.of(Response.of(response.status(), retry, new Response.Body.Whole(own))));
+    }
     Headers headers = selected(response.headers(), OF_FAILURE.stream());
     return ofEach(
         () ->

@@ -127,9 +127,20 @@ class UpstreamBatchIT extends UpstreamPair {
 
     List<HttpResponse<String>> answers = postAll("1", "2");
 
-    assertEach(answers, status, "no");
-    assertThat(answers.get(0).headers().firstValue("content-type")).contains("text/plain");
+    assertEach(answers, status, "The upstream responded to a batch with status " + status);
+    assertThat(answers).allSatisfy(each -> assertThat(each.body()).doesNotContain("no"));
     assertThat(one.requests()).isOne();
+  }
+
+  @Test
+  void errorBodyOfABatchOfOneIsItsAnswer() throws Exception {
+    one.behave("say=no&status=422");
+    start(1, "");
+
+    List<HttpResponse<String>> answers = postAll("1");
+
+    assertEach(answers, 422, "no");
+    assertThat(answers.get(0).headers().firstValue("content-type")).contains("text/plain");
   }
 
   @ParameterizedTest
