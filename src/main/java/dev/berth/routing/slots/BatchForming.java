@@ -140,6 +140,11 @@ public final class BatchForming {
 
   /** Makes all lines due for a look, since a slot may be free or a batch may have ended. */
   void forgetStuck() {
+    if (lines.isEmpty()) { // as in each queue without batches; saves an iterator
+      nextWindow = NEVER;
+      full = "\n";
+      return;
+    }
     for (KeyLine line : lines.values()) {
       line.unfit = NONE;
       line.isStuck = false;
@@ -167,8 +172,8 @@ public final class BatchForming {
    */
   void end(boolean all) {
     forget();
-    if (all) {
-      lines.values().stream().filter(line -> line.unfit != NONE).forEach(this::stick);
+    if (all && !lines.isEmpty()) {
+      lines.values().forEach(this::stick);
     }
     if (nextWindow < armedNanos) { // else an earlier look is requested
       armedNanos = nextWindow;
@@ -177,7 +182,7 @@ public final class BatchForming {
   }
 
   private void stick(KeyLine line) {
-    if (!line.isStuck && !line.isWaiting) {
+    if (line.unfit != NONE && !line.isStuck && !line.isWaiting) {
       line.isStuck = true;
       stuck++;
     }
@@ -366,7 +371,7 @@ public final class BatchForming {
     if (seats == null) { // remote, or its method runs alone
       int granted = grantEach(queue, to, null, size);
       if (granted > 0 && !to.here()) {
-        count(to, java.util.Objects.requireNonNull(head.batchKey), granted);
+        count(to, key, granted);
       }
       return granted > 0;
     }
