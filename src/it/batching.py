@@ -55,7 +55,7 @@ public final class Batches {
           try {
             Thread.sleep(1_000_000);
           } catch (InterruptedException ignored) {
-            // It continues.
+            // the handler ignores the interrupt
           }
         }
       default:

@@ -49,8 +49,8 @@ import java.util.PriorityQueue;
 import java.util.SplittableRandom;
 
 /**
- * One deployment with batches under a virtual clock: the shipping router, queue, ledgers and tables
- * of batches. Each batch takes the same time. Times are in nanoseconds.
+ * Deployment with batches under a virtual clock. Its router, queue, ledgers and tables of batches
+ * are those of an instance, and each batch takes the same time, in nanoseconds.
  */
 final class BatchedRun {
   private static final DeploymentId DEPLOYMENT = new DeploymentId("oracle", "bulk");

@@ -60,17 +60,7 @@ public final class RoutingProbe {
 
   /** The settings, with another time for which younger requests overtake a larger one. */
   public static RouterSettings overtaking(RouterSettings of, long nanos) {
-    return new RouterSettings(
-        of.maxQueued(),
-        of.queueTimeoutNanos(),
-        of.reservationTtlNanos(),
-        of.maxReservationTtlNanos(),
-        of.refusalStatus(),
-        of.retryAfterSeconds(),
-        of.requestTimeoutNanos(),
-        nanos,
-        of.autoscales(),
-        of.batching());
+    return with(of, nanos, of.batching());
   }
 
   /** Since when a waiting request has been overtaken; {@link Long#MIN_VALUE} while it was not. */
@@ -81,6 +71,11 @@ public final class RoutingProbe {
 
   /** The settings, with other rules of batches. */
   public static RouterSettings batching(RouterSettings of, @Nullable BatchSettings rules) {
+    return with(of, of.maxOvertakeNanos(), rules);
+  }
+
+  private static RouterSettings with(
+      RouterSettings of, long overtakeNanos, @Nullable BatchSettings rules) {
     return new RouterSettings(
         of.maxQueued(),
         of.queueTimeoutNanos(),
@@ -89,7 +84,7 @@ public final class RoutingProbe {
         of.refusalStatus(),
         of.retryAfterSeconds(),
         of.requestTimeoutNanos(),
-        of.maxOvertakeNanos(),
+        overtakeNanos,
         of.autoscales(),
         rules);
   }
@@ -100,7 +95,7 @@ public final class RoutingProbe {
     return waiter == null ? null : SlotsProbe.batchKey(waiter);
   }
 
-  /** Whether a request may go to a replica; a refusal of it to run the request may last. */
+  /** Returns whether a request may go to a replica, which may have refused to run it before. */
   public static boolean accepts(DeploymentRouter router, Object request, ReplicaInfo replica) {
     return Arrays.stream(router.replicas.all)
         .filter(each -> each.info.replicaId().equals(replica.replicaId()))
@@ -112,13 +107,13 @@ public final class RoutingProbe {
     return ((SlotRequest) request).sinceNanos();
   }
 
-  /** Whether a grant has a seat in a batch. */
+  /** Returns whether a grant has a seat in a batch. */
   public static boolean isSeated(Runnable grant) {
     Grant carried = ((SlotRequest) grant).grant;
     return carried != null && carried.batch() != null;
   }
 
-  /** Whether a replica is set aside for a request that came before a place. */
+  /** Returns whether a replica is set aside for an earlier request than that of a place. */
   public static boolean isSetAside(DeploymentRouter router, String replicaId, long place) {
     return SlotsProbe.isSetAside(router.queue, replicaId, place);
   }

@@ -91,7 +91,7 @@ final class Coverage {
     return missing;
   }
 
-  /** What never happened and should have, where replicas take batches. */
+  /** Returns the transitions that replicas with batches should have reached and have not. */
   List<String> missingOfBatches() {
     return Arrays.stream(Transition.values())
         .filter(each -> each.isOfBatches() && !transitions.containsKey(each))

@@ -6,7 +6,7 @@ import dev.berth.protocol.port.BatchSeats;
 public final class BatchProbe {
   private BatchProbe() {}
 
-  /** Whether one more batch may start. */
+  /** Returns whether one more batch may start. */
   public static boolean hasPlace(BatchSeats of) {
     BatchTable table = (BatchTable) of;
     return table.places < table.settings.get().maxConcurrent();

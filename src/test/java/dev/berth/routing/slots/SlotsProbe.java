@@ -43,7 +43,7 @@ public final class SlotsProbe {
     return waiter.batchKey;
   }
 
-  /** Whether a replica is set aside for a request that came before a place. */
+  /** Returns whether a replica is set aside for an earlier request than that of a place. */
   public static boolean isSetAside(WaiterQueue queue, String replicaId, long place) {
     Waiter keeper = queue.keeper;
     RoutedReplica kept = queue.kept;
