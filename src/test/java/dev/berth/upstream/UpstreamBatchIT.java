@@ -7,10 +7,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.fakes.CountingUpstream.ReceivedRequest;
 import dev.berth.node.TestNode;
 import dev.berth.upstream.UpstreamRig.ClientSocket;
+import io.vertx.core.json.JsonObject;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -303,16 +305,26 @@ class UpstreamBatchIT extends UpstreamPair {
     rig = new UpstreamRig("", deployment("models", "", upstream(one.url(), 16)));
     rig.awaitOpen(16);
 
-    rig.declare(deployment("models", batching(2, ""), upstream(one.url(), 16)));
-    TestNode.until(() -> rig.status().contains("\"HEALTHY\""), rig::status);
-    rig.awaitOpen(16);
+    replace(deployment("models", batching(2, ""), upstream(one.url(), 16)));
     assertEach(postAll("1", "2"), 200, "");
     assertThat(one.received().remove().target()).isEqualTo("/predict_batch");
 
-    rig.declare(deployment("models", "", upstream(one.url(), 16)));
-    TestNode.until(() -> rig.status().contains("\"HEALTHY\""), rig::status);
-    rig.awaitOpen(16);
+    replace(deployment("models", "", upstream(one.url(), 16)));
     assertThat(post("3").join().body()).isEqualTo("3");
     assertThat(one.received().remove().target()).isEqualTo("/any?x=1");
+  }
+
+  /** Declares a deployment whose change ends the replica, and waits for the next one. */
+  private void replace(String deployment) {
+    String before = replicas();
+    rig.declare(deployment);
+    TestNode.until(() -> !replicas().contains(before), rig::status);
+    rig.awaitOpen(16);
+  }
+
+  private String replicas() {
+    return rig.ledgers().stream()
+        .map(each -> ((JsonObject) each).getString("replica"))
+        .collect(Collectors.joining(" "));
   }
 }
