@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.function.LongConsumer;
@@ -22,7 +23,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The oldest waiter of a key and the next ones with this key are granted together: once they
  * fill a batch, once the window of the oldest has closed, or at once where an idle replica is
- * eager. The batch goes to one replica. A local replica gives each a seat.
+ * eager. The batch goes to one replica. A local replica gives each a seat. Its rules are those at
+ * the time when its oldest waiter joined the queue.
  *
  * <p>Without a local replica, each waiter is granted at once, and one remote replica receives those
  * of one window. The window passes there, so that waiters of several instances share a batch.
@@ -52,7 +54,7 @@ public final class BatchForming {
   static final class KeyLine {
     private final String key;
     private final String method;
-    private final TreeMap<Long, Waiter> waiters = new TreeMap<>(); // by sequence
+    final TreeMap<Long, Waiter> waiters = new TreeMap<>(); // by sequence
     private int unfit = NONE; // no replica has as many free slots; valid until the next pump
     private boolean isStuck; // each waiter needs as many; valid as long
     private boolean isWaiting; // no batch was due in this round
@@ -108,6 +110,7 @@ public final class BatchForming {
     }
     KeyLine line = lines.computeIfAbsent(waiter.batchKey, KeyLine::new);
     waiter.line = line;
+    waiter.rules = settings.get();
     line.waiters.put(waiter.sequence, waiter);
     waits -= line.isWaiting ? 1 : 0;
     line.isWaiting = false; // it may be full now
@@ -203,7 +206,7 @@ public final class BatchForming {
    */
   boolean form(WaiterQueue queue, Waiter head, @Nullable RoutedReplica closed) {
     KeyLine line = head.line;
-    BatchSettings rules = settings.get();
+    BatchSettings rules = head.rules == null ? settings.get() : head.rules;
     if (line == null || line.isWaiting || head.cost >= line.unfit || rules == null) {
       return false;
     }
@@ -216,7 +219,7 @@ public final class BatchForming {
     gather(queue, head, line, rules.maxSize());
     boolean isDue = members.size() == rules.maxSize() || isDue(set, head, line.key, rules);
     int size = rules.sizeFor(members.size());
-    if (isDue && offerTo(queue, set, head, line.key, size, closed)) {
+    if (isDue && offerTo(queue, set, head, rules, size, closed)) {
       return true;
     }
     if (head.owner.hopeless()) {
@@ -317,28 +320,29 @@ public final class BatchForming {
       WaiterQueue queue,
       ReplicaSet set,
       Waiter head,
-      String key,
+      BatchSettings rules,
       int size,
       @Nullable RoutedReplica closed) {
+    String key = Objects.requireNonNull(head.batchKey);
     List<RoutedReplica> order = order(set, head.owner);
     order.removeIf(each -> each == closed || !head.owner.accepts(each));
     WindowTarget target = targets.get(key);
     if (target != null
         && target.isOpen(source.now())
         && order.contains(target.replica)
-        && grantAt(queue, target.replica, head, key, Math.min(size, target.left))) {
+        && grantAt(queue, target.replica, head, rules, Math.min(size, target.left))) {
       return true;
     }
     for (RoutedReplica each : order) {
       BatchSeats seats = seatsOf(each, key);
-      if (seats != null && seats.loose(key) > 0 && grantAt(queue, each, head, key, size)) {
+      if (seats != null && seats.loose(key) > 0 && grantAt(queue, each, head, rules, size)) {
         return true;
       }
     }
     for (boolean whole : new boolean[] {true, false}) {
       for (RoutedReplica each : order) {
         boolean fits = each.maxOngoing() - each.ongoing() >= size;
-        if (fits == whole && grantAt(queue, each, head, key, size)) {
+        if (fits == whole && grantAt(queue, each, head, rules, size)) {
           return true;
         }
       }
@@ -366,12 +370,14 @@ public final class BatchForming {
     return order;
   }
 
-  private boolean grantAt(WaiterQueue queue, RoutedReplica to, Waiter head, String key, int size) {
+  private boolean grantAt(
+      WaiterQueue queue, RoutedReplica to, Waiter head, BatchSettings rules, int size) {
+    String key = Objects.requireNonNull(head.batchKey);
     BatchSeats seats = seatsOf(to, key);
     if (seats == null) { // remote, or its method runs alone
       int granted = grantEach(queue, to, null, size);
       if (granted > 0 && !to.here()) {
-        count(to, key, granted);
+        count(to, key, rules, granted);
       }
       return granted > 0;
     }
@@ -379,7 +385,7 @@ public final class BatchForming {
     if (members.stream().noneMatch(each -> each.cost <= free)) {
       return false; // a batch without a seat would start its loose requests early
     }
-    BatchGroup group = seats.tryOpen(key, head.owner.sinceNanos());
+    BatchGroup group = seats.tryOpen(key, head.owner.sinceNanos(), rules);
     if (group == null) {
       return false;
     }
@@ -391,11 +397,7 @@ public final class BatchForming {
   }
 
   /** Counts waiters that a remote replica receives; the first ones begin a window. */
-  private void count(RoutedReplica to, String key, int granted) {
-    BatchSettings rules = settings.get();
-    if (rules == null) {
-      return;
-    }
+  private void count(RoutedReplica to, String key, BatchSettings rules, int granted) {
     long now = source.now();
     WindowTarget target = targets.get(key);
     if (target == null || target.replica != to || !target.isOpen(now)) {

@@ -43,6 +43,21 @@ public final class SlotsProbe {
     return waiter.batchKey;
   }
 
+  /** Returns the time at which the windows of a waiter and of those before it in its line end. */
+  public static long windowEndNanos(Waiter waiter) {
+    long end = windowOf(waiter);
+    if (waiter.line != null) {
+      for (Waiter each : waiter.line.waiters.headMap(waiter.sequence).values()) {
+        end = each.waiting() && !each.owner.paused() ? Math.max(end, windowOf(each)) : end;
+      }
+    }
+    return end;
+  }
+
+  private static long windowOf(Waiter waiter) {
+    return waiter.owner.sinceNanos() + (waiter.rules == null ? 0 : waiter.rules.waitNanos());
+  }
+
   /** Returns whether a replica is set aside for an earlier request than that of a place. */
   public static boolean isSetAside(WaiterQueue queue, String replicaId, long place) {
     Waiter keeper = queue.keeper;
