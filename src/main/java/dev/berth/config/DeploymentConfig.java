@@ -298,6 +298,33 @@ public final class DeploymentConfig {
     Settings own = own(values);
     if (own != null) {
       checkUpstreams(values, own);
+      checkSlots(values, own);
+    }
+  }
+
+  /** Refuses slots that are fewer than the same file's batches and costs need. */
+  private static void checkSlots(Settings values, Settings own) {
+    Settings batching = own.find(BATCHING);
+    Integer slots = values.gives(MAX_ONGOING_REQUESTS) ? values.find(MAX_ONGOING_REQUESTS) : null;
+    if (slots != null && !UpstreamOptions.isGiven(own)) {
+      if (batching != null && batching.gives(BatchingOptions.MAX_BATCH_SIZE)) { // else code may
+        BatchingOptions.requireSlots(batching, values, MAX_ONGOING_REQUESTS, slots, 1);
+      }
+      CostOptions.requireSlots(own.find(COST), slots);
+    }
+    int most = 0;
+    for (Settings each : own.all(UPSTREAMS)) {
+      Integer max = each.find(UpstreamOptions.MAX_ONGOING_REQUESTS);
+      Integer owners = each.find(UpstreamOptions.OWNERS);
+      if (max == null || owners == null) {
+        return;
+      }
+      BatchingOptions.requireSlots(
+          batching, each, UpstreamOptions.MAX_ONGOING_REQUESTS, max, owners);
+      most = Math.max(most, (max + owners - 1) / owners);
+    }
+    if (most > 0) {
+      CostOptions.requireSlots(own.find(COST), most);
     }
   }
 

@@ -11,6 +11,7 @@ import dev.berth.dialect.MemberScanner;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
+import java.util.Collections;
 import java.util.Objects;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -33,11 +34,7 @@ public record CostRule(ConfigKey<?> form, String name, int perSlot, int otherwis
     if (cost == null) {
       return null;
     }
-    int most =
-        UpstreamOptions.byKey(deployment).values().stream()
-            .mapToInt(each -> each.get(UpstreamOptions.MAX_ONGOING_REQUESTS))
-            .max()
-            .orElse(deployment.get(DeploymentConfig.MAX_ONGOING_REQUESTS));
+    int most = Collections.max(UpstreamOptions.slots(deployment));
     int otherwise = Objects.requireNonNullElse(cost.find(CostOptions.DEFAULT), 0);
     Integer bytes = cost.find(CostOptions.BODY_BYTES_PER_SLOT);
     if (bytes != null) {
