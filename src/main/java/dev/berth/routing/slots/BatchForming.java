@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -41,6 +42,8 @@ public final class BatchForming {
   private final LongConsumer wake; // requests a call of onWake after this many nanoseconds
   private final Map<String, KeyLine> lines = new HashMap<>(); // none is empty
   final Map<String, WindowTarget> targets = new LinkedHashMap<>(); // by key, oldest first
+  private final TreeMap<Long, Waiter> large = new TreeMap<>(); // linked, of several slots
+  private final TreeSet<Long> late = new TreeSet<>(); // those that none overtakes in this round
   private final List<Waiter> members = new ArrayList<>();
   private @Nullable Waiter passed; // the first of several slots that is no member
   private int alone; // linked waiters without a key
@@ -104,6 +107,9 @@ public final class BatchForming {
   // --- the linked waiters ---
 
   void onLinked(Waiter waiter) {
+    if (waiter.cost > 1) {
+      large.put(waiter.sequence, waiter);
+    }
     if (waiter.batchKey == null) {
       alone++;
       return;
@@ -121,6 +127,9 @@ public final class BatchForming {
   }
 
   void onUnlinked(Waiter waiter) {
+    if (waiter.cost > 1 && large.remove(waiter.sequence, waiter)) {
+      late.remove(waiter.sequence);
+    }
     KeyLine line = waiter.line;
     if (line == null) {
       alone--;
@@ -160,11 +169,24 @@ public final class BatchForming {
   }
 
   /** Begins a round, which looks at each line that is not stuck and that has changed. */
-  void begin() {
+  void begin(WaiterQueue queue) {
+    lookForLate(queue);
     if (nextWindow != NEVER && nextWindow - source.now() <= 0) {
       lines.values().forEach(line -> line.isWaiting = false);
       waits = 0;
       nextWindow = NEVER;
+    }
+  }
+
+  private void lookForLate(WaiterQueue queue) {
+    late.clear();
+    if (!lines.isEmpty()) {
+      large.forEach(
+          (sequence, each) -> {
+            if (queue.isLate(each) && isTaker(each)) {
+              late.add(sequence);
+            }
+          });
     }
   }
 
@@ -216,7 +238,7 @@ public final class BatchForming {
       return false;
     }
     ReplicaSet set = source.replicas().get();
-    gather(queue, head, line, rules.maxSize());
+    gather(head, line, rules.maxSize());
     boolean isDue = members.size() == rules.maxSize() || isDue(set, head, line.key, rules);
     int size = rules.sizeFor(members.size());
     if (isDue && offerTo(queue, set, head, rules, size, closed)) {
@@ -244,34 +266,31 @@ public final class BatchForming {
   }
 
   /** Gathers the waiters of a batch, in their order. */
-  private void gather(WaiterQueue queue, Waiter head, KeyLine line, int max) {
+  private void gather(Waiter head, KeyLine line, int max) {
     forget();
-    if (queue.moreSlots.get() == 0) { // else the scan finds the first one that is passed
-      for (Waiter each : line.waiters.tailMap(head.sequence).values()) {
-        if (members.size() == max) {
-          return;
-        }
-        if (each.waiting() && !each.owner.paused() && each.cost < line.unfit) {
-          members.add(each);
-        }
+    Long last = late.higher(head.sequence); // no younger one overtakes it
+    for (Waiter each : line.waiters.tailMap(head.sequence).values()) {
+      if (members.size() == max || last != null && each.sequence > last) {
+        break;
       }
+      if (isTaker(each) && each.cost < line.unfit) {
+        members.add(each);
+      }
+    }
+    if (large.isEmpty() || members.isEmpty()) {
       return;
     }
-    int left = line.waiters.size(); // none is behind the last one
-    for (Waiter each = head; each != queue.ends && left > 0; each = each.after) {
-      left -= each.line == line ? 1 : 0;
-      if (!each.waiting() || each.owner.paused()) {
-        continue;
-      }
-      if (each.line == line && each.cost < line.unfit) {
-        members.add(each);
-      } else if (passed == null && each.cost > 1) {
+    for (Waiter each :
+        large.subMap(head.sequence, members.get(members.size() - 1).sequence).values()) {
+      if (isTaker(each) && (each.line != line || each.cost >= line.unfit)) {
         passed = each;
-      }
-      if (members.size() == max || each != head && queue.isLate(each)) {
-        return; // no younger one overtakes it
+        return;
       }
     }
+  }
+
+  private static boolean isTaker(Waiter waiter) {
+    return waiter.waiting() && !waiter.owner.paused();
   }
 
   /** Returns whether a batch with fewer than the maximum is due; otherwise keeps its time. */
@@ -324,8 +343,7 @@ public final class BatchForming {
       int size,
       @Nullable RoutedReplica closed) {
     String key = Objects.requireNonNull(head.batchKey);
-    List<RoutedReplica> order = order(set, head.owner);
-    order.removeIf(each -> each == closed || !head.owner.accepts(each));
+    List<RoutedReplica> order = order(set, head.owner, closed);
     WindowTarget target = targets.get(key);
     if (target != null
         && target.isOpen(source.now())
@@ -350,10 +368,12 @@ public final class BatchForming {
     return false;
   }
 
-  /** Returns the replicas in the ranker's order, and then all that are eligible. */
-  private List<RoutedReplica> order(ReplicaSet set, WaiterOwner who) {
+  /** Returns the accepted replicas in the ranker's order, and then all that are accepted. */
+  private List<RoutedReplica> order(
+      ReplicaSet set, WaiterOwner who, @Nullable RoutedReplica closed) {
     if (set.eligible.length == 1) {
-      return new ArrayList<>(List.of(set.eligible[0]));
+      RoutedReplica only = set.eligible[0];
+      return only == closed || !who.accepts(only) ? List.of() : List.of(only);
     }
     Pick.rank(set, who, source.ranking(), source.random());
     List<RoutedReplica> order = new ArrayList<>();
@@ -367,6 +387,7 @@ public final class BatchForming {
     List<RoutedReplica> all = Arrays.asList(set.eligible.clone());
     Collections.rotate(all, size == 0 ? 0 : source.random().nextInt(size));
     order.addAll(all);
+    order.removeIf(each -> each == closed || !who.accepts(each));
     return order;
   }
 
@@ -382,7 +403,11 @@ public final class BatchForming {
       return granted > 0;
     }
     int free = to.maxOngoing() - to.ongoing();
-    if (members.stream().noneMatch(each -> each.cost <= free)) {
+    boolean fits = false;
+    for (int i = 0; i < members.size() && !fits; i++) {
+      fits = members.get(i).cost <= free;
+    }
+    if (!fits) {
       return false; // a batch without a seat would start its loose requests early
     }
     BatchGroup group = seats.tryOpen(key, head.owner.sinceNanos(), rules);
@@ -447,7 +472,8 @@ public final class BatchForming {
   void fill(WaiterQueue queue, RoutedReplica replica, BatchGroup group) {
     KeyLine line = lines.get(group.key());
     if (line != null && !queue.isLate(queue.ends.after)) {
-      gather(queue, queue.ends.after, line, group.room());
+      lookForLate(queue);
+      gather(queue.ends.after, line, group.room());
       grantEach(queue, replica, group, group.room());
       forget();
     }

@@ -272,7 +272,7 @@ public final class WaiterQueue {
     RoutedReplica closed = null; // set aside for a waiter ahead
     Waiter large = null; // of several slots, passed over for the first time
     news = false;
-    forming.begin();
+    forming.begin(this);
     Waiter waiter = ends.after;
     while (waiter != ends && !forming.isSettled() && (!exhausted || offered)) {
       Waiter ahead = waiter.before; // stays, whichever waiters behind it leave

@@ -519,6 +519,26 @@ class BatchFormingTest {
     assertThat(askers.get(4).grant).isNotNull();
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 1_000})
+  void pumpLooksAFewTimesAtEachWaiter(int large) {
+    rules = rules(4, false);
+    hosts(1, 4);
+    ask(4).forEach(Asker::arrive);
+    List<Asker> askers = new ArrayList<>();
+    for (int i = 0; i < 2_000; i++) {
+      askers.add(new Asker(i < large ? 2 : 1, "predict\nk" + i % 200));
+    }
+    clock.advance(MS.multipliedBy(10));
+    queue.pump();
+    askers.forEach(each -> each.looks = 0);
+    queue.pump();
+    assertThat(askers.stream().mapToLong(each -> each.looks).sum()).isLessThan(4 * 2_000);
+    clock.advance(OVERTAKE);
+    hosts.get(0).end(hosts.get(0).runs.get(0));
+    assertThat(granted(askers)).isEqualTo(large == 0 ? 4 : large == 1 ? 3 : 2);
+  }
+
   @Test
   void requestsOfOneKeyStartInTheirOrder() {
     rules = rules(4, false);
