@@ -400,7 +400,7 @@ public record ApplicationConfig(
             .orElse(ofCode)
             .within(settings);
     said.checkBounds();
-    List<Integer> slots = UpstreamOptions.slots(said);
+    List<Integer> slots = slots(said);
     BatchingOptions.requireSlots(
         said.find(DeploymentConfig.BATCHING),
         said,
@@ -415,5 +415,14 @@ public record ApplicationConfig(
     Settings begun = DeploymentConfig.withInitialReplicas(said);
     DeploymentConfig.requireRoom(begun);
     return begun;
+  }
+
+  /** Returns the slots of each upstream of a deployment; else those of each of its replicas. */
+  public static List<Integer> slots(Settings deployment) {
+    List<Integer> all =
+        UpstreamOptions.byKey(deployment).values().stream()
+            .map(each -> each.get(UpstreamOptions.MAX_ONGOING_REQUESTS))
+            .toList();
+    return all.isEmpty() ? List.of(deployment.get(DeploymentConfig.MAX_ONGOING_REQUESTS)) : all;
   }
 }

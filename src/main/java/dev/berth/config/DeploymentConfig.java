@@ -16,6 +16,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -306,25 +307,20 @@ public final class DeploymentConfig {
   private static void checkSlots(Settings values, Settings own) {
     Settings batching = own.find(BATCHING);
     Integer slots = values.gives(MAX_ONGOING_REQUESTS) ? values.find(MAX_ONGOING_REQUESTS) : null;
-    if (slots != null && !UpstreamOptions.isGiven(own)) {
-      if (batching != null && batching.gives(BatchingOptions.MAX_BATCH_SIZE)) { // else code may
-        BatchingOptions.requireSlots(batching, values, MAX_ONGOING_REQUESTS, slots, 1);
-      }
-      CostOptions.requireSlots(own.find(COST), slots);
-    }
-    int most = 0;
+    if (slots != null && batching != null && batching.gives(BatchingOptions.MAX_BATCH_SIZE)) {
+      BatchingOptions.requireSlots(batching, values, MAX_ONGOING_REQUESTS, slots, 1);
+    } // else the code may set the size
     for (Settings each : own.all(UPSTREAMS)) {
       Integer max = each.find(UpstreamOptions.MAX_ONGOING_REQUESTS);
-      Integer owners = each.find(UpstreamOptions.OWNERS);
-      if (max == null || owners == null) {
-        return;
+      int parts = Objects.requireNonNullElse(each.find(UpstreamOptions.OWNERS), 1);
+      if (max != null) {
+        BatchingOptions.requireSlots(
+            batching, each, UpstreamOptions.MAX_ONGOING_REQUESTS, max, parts);
+        slots = Math.max(slots == null ? 0 : slots, (max + parts - 1) / parts);
       }
-      BatchingOptions.requireSlots(
-          batching, each, UpstreamOptions.MAX_ONGOING_REQUESTS, max, owners);
-      most = Math.max(most, (max + owners - 1) / owners);
     }
-    if (most > 0) {
-      CostOptions.requireSlots(own.find(COST), most);
+    if (slots != null) {
+      CostOptions.requireSlots(own.find(COST), slots);
     }
   }
 

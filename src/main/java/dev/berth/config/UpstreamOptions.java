@@ -265,13 +265,6 @@ public final class UpstreamOptions {
     return all;
   }
 
-  /** Returns the slots of each upstream of a deployment; else those of each of its replicas. */
-  public static List<Integer> slots(Settings deployment) {
-    List<Integer> all =
-        byKey(deployment).values().stream().map(each -> each.get(MAX_ONGOING_REQUESTS)).toList();
-    return all.isEmpty() ? List.of(deployment.get(DeploymentConfig.MAX_ONGOING_REQUESTS)) : all;
-  }
-
   private static Map<String, Settings> parts(Settings entry) {
     Map<String, Settings> parts = new LinkedHashMap<>();
     int owners = entry.get(OWNERS);

@@ -65,9 +65,4 @@ public record BatchSettings(
   public boolean weighs() {
     return maxItems != Integer.MAX_VALUE || maxBytes != Long.MAX_VALUE;
   }
-
-  /** Returns the slots that batches of the maximum size need. */
-  public long slots() {
-    return (long) maxSize * maxConcurrent;
-  }
 }

@@ -247,7 +247,8 @@ final class BatchRunner implements BatchPorts {
           failure = wrong;
         }
       }
-      if (failure != thrown || failure instanceof BerthException.HandlerFailed) {
+      if (failure != null
+          && (failure != thrown || failure instanceof BerthException.HandlerFailed)) {
         replica.failures.add("batch handler failed", failure); // others: each request logs its own
       }
       List<@Nullable BatchResult> each = own;

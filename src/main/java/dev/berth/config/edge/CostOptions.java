@@ -52,7 +52,7 @@ public final class CostOptions {
    */
   public static void requireSlots(@Nullable Settings cost, int slots) {
     Integer usual = cost == null ? null : cost.find(DEFAULT);
-    if (usual != null && usual > slots) {
+    if (cost != null && usual != null && usual > slots) {
       cost.problem(DEFAULT, usual.toString(), "at most max_ongoing_requests, " + slots);
     }
   }

@@ -1,7 +1,7 @@
 package dev.berth.ingress.edge;
 
+import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;
-import dev.berth.config.UpstreamOptions;
 import dev.berth.config.edge.CostOptions;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Settings;
@@ -34,7 +34,7 @@ public record CostRule(ConfigKey<?> form, String name, int perSlot, int otherwis
     if (cost == null) {
       return null;
     }
-    int most = Collections.max(UpstreamOptions.slots(deployment));
+    int most = Collections.max(ApplicationConfig.slots(deployment));
     int otherwise = Objects.requireNonNullElse(cost.find(CostOptions.DEFAULT), 0);
     Integer bytes = cost.find(CostOptions.BODY_BYTES_PER_SLOT);
     if (bytes != null) {

@@ -11,7 +11,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.LongConsumer;
@@ -43,7 +42,7 @@ public final class BatchForming {
   private final Map<String, KeyLine> lines = new HashMap<>(); // none is empty
   final Map<String, WindowTarget> targets = new LinkedHashMap<>(); // by key, oldest first
   private final TreeMap<Long, Waiter> large = new TreeMap<>(); // linked, of several slots
-  private final TreeSet<Long> late = new TreeSet<>(); // those that none overtakes in this round
+  private final TreeSet<Long> late = new TreeSet<>(); // large waiters that are late in this round
   private final List<Waiter> members = new ArrayList<>();
   private @Nullable Waiter passed; // the first of several slots that is no member
   private int alone; // linked waiters without a key
@@ -90,18 +89,6 @@ public final class BatchForming {
     this.source = source;
     this.settings = settings;
     this.wake = wake;
-  }
-
-  /** Returns the forming of a queue whose waiters are granted alone. */
-  static BatchForming none() {
-    Supplier<ReplicaSet> unused =
-        () -> {
-          throw new IllegalStateException("no batches");
-        };
-    return new BatchForming(
-        new SlotSource(unused, () -> false, new SplittableRandom(), () -> 0, () -> 0),
-        () -> null,
-        nanos -> {});
   }
 
   // --- the linked waiters ---

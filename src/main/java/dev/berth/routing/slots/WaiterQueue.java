@@ -77,12 +77,6 @@ public final class WaiterQueue {
 
   /**
    * @param blocked loops whose waiters the pump skips; call {@link #pump} after a loop recovers
-   */
-  public WaiterQueue(GrantSource source, RoutingExclusions blocked) {
-    this(source, blocked, BatchForming.none());
-  }
-
-  /**
    * @param forming forms the batches of waiters with a {@link WaiterOwner#batchKey}
    */
   public WaiterQueue(GrantSource source, RoutingExclusions blocked, BatchForming forming) {
