@@ -3,6 +3,7 @@ package dev.berth.config;
 import dev.berth.api.Deployment;
 import dev.berth.config.batching.BatchingOptions;
 import dev.berth.config.builtin.OpenAiOptions;
+import dev.berth.config.edge.CostOptions;
 import dev.berth.config.edge.EdgeOptions;
 import dev.berth.config.keys.ChangeReach;
 import dev.berth.config.keys.ConfigKey;
@@ -17,6 +18,7 @@ import dev.berth.config.keys.Type;
 import dev.berth.config.keys.Types;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -398,13 +400,14 @@ public record ApplicationConfig(
             .orElse(ofCode)
             .within(settings);
     said.checkBounds();
-    Integer slots =
-        UpstreamOptions.byKey(said).values().stream()
-            .map(each -> each.get(UpstreamOptions.MAX_ONGOING_REQUESTS))
-            .reduce(Math::min)
-            .orElseGet(() -> said.get(DeploymentConfig.MAX_ONGOING_REQUESTS));
+    List<Integer> slots = slots(said);
     BatchingOptions.requireSlots(
-        said.find(DeploymentConfig.BATCHING), DeploymentConfig.MAX_ONGOING_REQUESTS, slots);
+        said.find(DeploymentConfig.BATCHING),
+        said,
+        DeploymentConfig.MAX_ONGOING_REQUESTS,
+        Collections.min(slots),
+        1);
+    CostOptions.requireSlots(said.find(DeploymentConfig.COST), Collections.max(slots));
     if (DeploymentConfig.autoscales(said) && get(EXTERNAL_SCALER_ENABLED)) {
       throw EXTERNAL_SCALER_ENABLED.refusal(
           "true, with autoscaling of " + code.name(), "false, or no autoscaling");
@@ -412,5 +415,14 @@ public record ApplicationConfig(
     Settings begun = DeploymentConfig.withInitialReplicas(said);
     DeploymentConfig.requireRoom(begun);
     return begun;
+  }
+
+  /** Returns the slots of each upstream of a deployment; else those of each of its replicas. */
+  public static List<Integer> slots(Settings deployment) {
+    List<Integer> all =
+        UpstreamOptions.byKey(deployment).values().stream()
+            .map(each -> each.get(UpstreamOptions.MAX_ONGOING_REQUESTS))
+            .toList();
+    return all.isEmpty() ? List.of(deployment.get(DeploymentConfig.MAX_ONGOING_REQUESTS)) : all;
   }
 }

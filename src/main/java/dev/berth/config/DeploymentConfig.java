@@ -16,6 +16,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -298,6 +299,28 @@ public final class DeploymentConfig {
     Settings own = own(values);
     if (own != null) {
       checkUpstreams(values, own);
+      checkSlots(values, own);
+    }
+  }
+
+  /** Refuses slots that are fewer than the same file's batches and costs need. */
+  private static void checkSlots(Settings values, Settings own) {
+    Settings batching = own.find(BATCHING);
+    Integer slots = values.gives(MAX_ONGOING_REQUESTS) ? values.find(MAX_ONGOING_REQUESTS) : null;
+    if (slots != null && batching != null && batching.gives(BatchingOptions.MAX_BATCH_SIZE)) {
+      BatchingOptions.requireSlots(batching, values, MAX_ONGOING_REQUESTS, slots, 1);
+    } // else the code may set the size
+    for (Settings each : own.all(UPSTREAMS)) {
+      Integer max = each.find(UpstreamOptions.MAX_ONGOING_REQUESTS);
+      int parts = Objects.requireNonNullElse(each.find(UpstreamOptions.OWNERS), 1);
+      if (max != null) {
+        BatchingOptions.requireSlots(
+            batching, each, UpstreamOptions.MAX_ONGOING_REQUESTS, max, parts);
+        slots = Math.max(slots == null ? 0 : slots, (max + parts - 1) / parts);
+      }
+    }
+    if (slots != null) {
+      CostOptions.requireSlots(own.find(COST), slots);
     }
   }
 

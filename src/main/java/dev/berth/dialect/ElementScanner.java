@@ -59,6 +59,13 @@ public final class ElementScanner extends JsonWalker {
   private ArrayElements split(Buffer array, int most, List<Buffer> first) {
     int count = 0;
     skipSpace();
+    if (at < end && peek(at) != '[') {
+      throw new DialectProblem(
+          400,
+          "invalid_json",
+          "body: begins with '%c' (expected: %s)".formatted(peek(at) & 0xff, expected),
+          null);
+    }
     expect('[');
     skipSpace();
     if (!take(']')) {

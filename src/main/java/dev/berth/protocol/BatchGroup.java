@@ -10,9 +10,6 @@ public interface BatchGroup {
   /** Returns the common key of its requests. */
   String key();
 
-  /** Returns the number of requests and seats in the batch. */
-  int size();
-
   /** Returns the number of free seats. */
   int room();
 

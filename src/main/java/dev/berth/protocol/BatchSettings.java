@@ -35,9 +35,9 @@ public record BatchSettings(
       return method;
     }
     StringBuilder key = new StringBuilder(method);
-    for (String name : same) { // a value has no line break
-      String value = headers.get(name);
-      key.append('\n').append(name).append(value == null ? "\r" : ": " + value);
+    for (String name : same) { // neither a name nor a value has a line break
+      key.append('\n').append(name);
+      headers.all(name).forEach(value -> key.append('\r').append(value));
     }
     return key.toString();
   }
@@ -64,10 +64,5 @@ public record BatchSettings(
   /** Returns whether the size of a batch is bounded by more than the number of its requests. */
   public boolean weighs() {
     return maxItems != Integer.MAX_VALUE || maxBytes != Long.MAX_VALUE;
-  }
-
-  /** Returns the slots that batches of the maximum size need. */
-  public long slots() {
-    return (long) maxSize * maxConcurrent;
   }
 }

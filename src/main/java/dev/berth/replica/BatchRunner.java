@@ -245,8 +245,11 @@ final class BatchRunner implements BatchPorts {
                   results == null ? null : new ArrayList<>(results), requests.size());
         } catch (Throwable wrong) {
           failure = wrong;
-          replica.failures.add("batch handler failed", wrong);
         }
+      }
+      if (failure != null
+          && (failure != thrown || failure instanceof BerthException.HandlerFailed)) {
+        replica.failures.add("batch handler failed", failure); // others: each request logs its own
       }
       List<@Nullable BatchResult> each = own;
       Throwable all = failure;
@@ -316,6 +319,10 @@ final class BatchRunner implements BatchPorts {
      */
     boolean abandon(BatchedRequest by) {
       BlockingCall running = call;
+      if (by.isAbandoned) {
+        return false; // a kill may cancel twice
+      }
+      by.isAbandoned = true;
       if (wanted.decrementAndGet() > 0 || running == null || !running.cancel()) {
         return false;
       }
@@ -355,6 +362,7 @@ final class BatchRunner implements BatchPorts {
     final HandledRequest invocation;
     final BatchItem item;
     volatile @Nullable BatchRun run;
+    private boolean isAbandoned; // confined to its loop
 
     BatchedRequest(
         HandlerInvoker invoker,

@@ -503,9 +503,12 @@ sealed class Invocation extends InvocationContext implements HandledRequest, Rel
 
   /**
    * Breaks off the request of a killed replica: its outcome is unknown to the caller. A request
-   * whose batch has not started may run elsewhere.
+   * whose batch has not started may run elsewhere, and one with a result responds.
    */
   void kill() {
+    if (phase == InvocationPhase.HANDLING && slots == 0) {
+      return; // after takeSlots
+    }
     if (phase == InvocationPhase.GATHERING && !cancelled() && call != null && call.cancel()) {
       settle(null, new UpstreamNotRun("replica " + replicaId() + ": stopped before a batch", -1));
       return;

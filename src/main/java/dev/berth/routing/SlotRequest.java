@@ -201,14 +201,10 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     if (sendsWithoutSlot()) {
       return;
     }
-    if ((router.queue.hasTakersOr(loop.index()) || joinsBatch() || !takeAtOnce()) && !leaves()) {
+    if ((router.queue.hasTakersOr(loop.index()) || batchKey() != null || !takeAtOnce())
+        && !leaves()) {
       enqueue();
     }
-  }
-
-  /** Returns whether the queue forms batches of such requests. */
-  private boolean joinsBatch() {
-    return router.settings().batching() != null && batchKey() != null;
   }
 
   @Override
@@ -309,7 +305,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
       return;
     }
     rescheduleDeadline();
-    if (mayTryAgain() && !joinsBatch() && takeAtOnce()) {
+    if (mayTryAgain() && batchKey() == null && takeAtOnce()) {
       return;
     }
     if (!admitted) {

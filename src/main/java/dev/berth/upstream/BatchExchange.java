@@ -18,7 +18,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -63,17 +62,14 @@ final class BatchExchange implements RelayedRequest {
   }
 
   private boolean isShared(String name) { // a change of the rules may mix two groups
-    String value = first().request().headers().get(name);
+    List<String> values = first().request().headers().all(name);
     return !OF_ARRAY.contains(name.toLowerCase(Locale.ROOT))
-        && items.stream()
-            .allMatch(each -> Objects.equals(value, each.request().headers().get(name)));
+        && items.stream().allMatch(each -> values.equals(each.request().headers().all(name)));
   }
 
   private static Headers selected(Headers from, Stream<String> names) {
     List<String> pairs = new ArrayList<>();
-    names
-        .filter(name -> from.get(name) != null)
-        .forEach(name -> pairs.addAll(List.of(name, Objects.requireNonNull(from.get(name)))));
+    names.forEach(name -> from.all(name).forEach(value -> pairs.addAll(List.of(name, value))));
     return Headers.of(pairs.toArray(String[]::new));
   }
 
@@ -115,7 +111,8 @@ final class BatchExchange implements RelayedRequest {
   }
 
   List<BatchResult> malformed(Throwable wrong) {
-    return ofEach(() -> BatchResult.of(Response.text(wrong.getMessage() + "\n").withStatus(502)));
+    String text = String.valueOf(wrong.getMessage()).replaceFirst("^body", "response to the batch");
+    return ofEach(() -> BatchResult.of(Response.text(text + "\n").withStatus(502)));
   }
 
   /** Returns a response for each. A body for several may quote one of them, and is left out. */

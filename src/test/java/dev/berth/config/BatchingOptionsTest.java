@@ -59,6 +59,9 @@ class BatchingOptionsTest {
         "max_concurrent_batches: 0",
         "max_batch_items: 0",
         "preferred_batch_sizes: [0]",
+        "preferred_batch_sizes: [4, 9], max_batch_size: 8",
+        "same: [a b]",
+        "same: ['']",
         "batch_size_fn: f"
       })
   void invalidValuesAreRefusedByTheirKey(String entry) { // test_decorator_validation
@@ -81,10 +84,19 @@ class BatchingOptionsTest {
   @Test
   void tooFewSlotsAreRefusedWithBothNumbers() {
     Yaml.refused(
-        () ->
-            effective(PLAIN, "max_ongoing_requests: 16", "berth: {batching: {max_batch_size: 17}}"),
-        "max_ongoing_requests: 16 (expected: at least max_batch_size x max_concurrent_batches,"
-            + " 17)");
+        () -> effective(BATCHES, "max_ongoing_requests: 9"),
+        "max_ongoing_requests: 9 (expected: at least max_batch_size x max_concurrent_batches, 10)");
+    assertThat(
+            Yaml.deploymentProblems(
+                "max_ongoing_requests: 16", "berth: {batching: {max_batch_size: 17}}"))
+        .singleElement(InstanceOfAssertFactories.STRING)
+        .contains("deployments[0].max_ongoing_requests: 16 (expected: at least max_batch_size x")
+        .endsWith("max_concurrent_batches, 17)");
+    assertThat(
+            Yaml.deploymentProblems(
+                "max_ongoing_requests: 2", "berth: {batching: {max_concurrent_batches: 3}}"))
+        .as("the code may set max_batch_size")
+        .isEmpty();
     Yaml.refused(
         () -> effective(BATCHES.withMaxOngoingRequests(5)),
         "max_ongoing_requests: 5 (expected: at least max_batch_size x max_concurrent_batches, 10)");

@@ -7,6 +7,7 @@ import dev.berth.config.edge.CostOptions;
 import dev.berth.config.keys.Settings;
 import java.util.List;
 import java.util.Objects;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -43,6 +44,25 @@ class CostOptionsTest {
   @Test
   void deploymentWithoutTheKeyHasNoCost() {
     assertThat(received("null").find(DeploymentConfig.COST)).isNull();
+  }
+
+  @Test
+  void defaultAboveTheSlotsIsAProblem() {
+    assertThat(
+            Yaml.deploymentProblems(
+                "max_ongoing_requests: 4", "berth: {cost: {header: X-Cost, default: 5}}"))
+        .singleElement(InstanceOfAssertFactories.STRING)
+        .endsWith("berth.cost.default: 5 (expected: at most max_ongoing_requests, 4)");
+    Yaml.refused(
+        () -> received("{header: X-Cost, default: 6}"),
+        "default: 6 (expected: at most max_ongoing_requests, 5)");
+    String upstreams =
+        "applications: [{name: a, import_path: 'berth:proxy', deployments: [{name: d, berth: {"
+            + "cost: {header: X-Cost, default: 9}, upstreams: [{url: 'http://h:1',"
+            + " max_ongoing_requests: 15, owners: 2}, {url: 'http://h:2', max_ongoing_requests: 3}]}}]}]";
+    assertThat(Yaml.problems("{" + upstreams + "}"))
+        .singleElement(InstanceOfAssertFactories.STRING)
+        .endsWith("berth.cost.default: 9 (expected: at most max_ongoing_requests, 8)");
   }
 
   @ParameterizedTest

@@ -69,21 +69,19 @@ class JsonBatchOptionsTest {
     String own = "batching: {max_batch_size: 4, max_concurrent_batches: 2}, " + BATCH;
 
     assertThat(effective(own, 8, 20).get(DeploymentConfig.MAX_ONGOING_REQUESTS)).isEqualTo(20);
-    Yaml.refused(
-        () -> effective(own, 20, 7),
-        "max_ongoing_requests: 7 (expected: at least max_batch_size x max_concurrent_batches, 8)");
+    assertThat(problems("berth:proxy", own, upstreams(20, 7)))
+        .containsExactly(
+            "upstreams[1].max_ongoing_requests: 7 (expected: at least max_batch_size x"
+                + " max_concurrent_batches, 8)");
   }
 
   @Test
   void eachPartOfAnUpstreamHasSlotsForItsBatches() {
     String two = ", upstreams: [{url: 'http://h:1', max_ongoing_requests: 19, owners: 2}]";
-    Yaml.refused(
-        () ->
-            Yaml.read(file("berth:proxy", BATCH, two))
-                .applications()
-                .get(0)
-                .deployment(Deployment.of("d", replica -> null)),
-        "max_ongoing_requests: 9 (expected: at least max_batch_size x max_concurrent_batches, 10)");
+    assertThat(problems("berth:proxy", BATCH, two))
+        .containsExactly(
+            "upstreams[0].max_ongoing_requests: 19 (expected: at least max_batch_size x"
+                + " max_concurrent_batches x owners, 20)");
   }
 
   @ParameterizedTest

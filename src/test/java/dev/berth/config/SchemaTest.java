@@ -157,7 +157,7 @@ class SchemaTest {
       } else if (path.matches(".*cost\\.(per_slot|default)") && name.equals("cost")) {
         below.put("json_field", "f");
       } else if (name.equals("batch")) {
-        at.put("upstreams", json(Yaml.plain("[{url: 'https://h', max_ongoing_requests: 9}]")));
+        at.put("upstreams", json(Yaml.plain("[{url: 'https://h', max_ongoing_requests: 65535}]")));
         below.put("path", "/").put("json_array", true);
       } else if (name.equals("endpoints")) {
         below.put("route_prefix", "/e");

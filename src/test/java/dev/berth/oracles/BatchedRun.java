@@ -97,7 +97,7 @@ final class BatchedRun {
     this.serviceNanos = serviceNanos;
     SplittableRandom random = new SplittableRandom(seed);
     arrivals = random.split();
-    int slots = (int) rules.slots();
+    int slots = rules.maxSize() * rules.maxConcurrent();
     for (int i = 0; i < replicas; i++) {
       hosts.add(new Host(i, slots));
     }
@@ -278,7 +278,8 @@ final class BatchedRun {
 
   /** Runs with Poisson arrivals; returns waits in services. */
   ControlledMean measure(double load, int requests) {
-    double meanArrival = serviceNanos / (load * rules.slots() * hosts.size());
+    double meanArrival =
+        serviceNanos / (load * rules.maxSize() * rules.maxConcurrent() * hosts.size());
     int perStretch = requests / STRETCHES;
     ControlledMean stretches = new ControlledMean();
     arrive(2 * perStretch, meanArrival); // warm-up

@@ -3,11 +3,13 @@ package dev.berth.replica;
 import static dev.berth.replica.ReplicaRig.AWAY;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import dev.berth.api.AsyncBatchHandler;
 import dev.berth.api.BatchHandler;
 import dev.berth.api.BatchResult;
 import dev.berth.api.BerthException.Kind;
 import dev.berth.api.Response;
+import dev.berth.fakes.LogLines;
 import dev.berth.metrics.Meters;
 import dev.berth.protocol.Admission;
 import dev.berth.protocol.BatchGroup;
@@ -15,6 +17,8 @@ import dev.berth.protocol.BusMessage.StreamFrame;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.HeadBytes;
+import dev.berth.replica.batch.BatchProbe;
+import dev.berth.replica.log.FailureLog;
 import dev.berth.view.BatchFill;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -72,6 +76,27 @@ class BatchEndsTest extends BatchingRig {
     assertThat(ongoing()).isZero();
     assertThat(seats().isBusy()).isFalse();
     answers = BatchingRig::echo;
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aWrongNumberOfResultsIsLoggedOnceForItsBatch(boolean typed) {
+    BatchHandler handler =
+        items -> typed ? BatchResult.requireSize(List.of(), items.size()) : List.of();
+    start(rules(2, 10, 1), handler);
+
+    try (LogLines lines = new LogLines(FailureLog.class, Level.WARN)) {
+      send("a", "b");
+
+      assertThat(lines.all())
+          .singleElement()
+          .satisfies(
+              line -> {
+                assertThat(line.getFormattedMessage()).isEqualTo("batch handler failed");
+                assertThat(line.getThrowableProxy().getMessage()).contains("has length 2 but");
+              });
+    }
+    assertThat(outcomes().values()).hasSize(2).containsOnly(Kind.HANDLER_FAILED);
   }
 
   @Test
@@ -263,7 +288,7 @@ class BatchEndsTest extends BatchingRig {
   void aDrainingReplicaRespondsToTheRequestsInLine() {
     start(rules(2, 10, 1), later);
     send("a", "b", "c", "d");
-    assertThat(seats().tryOpen("", rig.clock.getAsLong())).as("one runs").isNull();
+    assertThat(BatchProbe.open(seats(), "", rig.clock.getAsLong())).as("one runs").isNull();
     Future<Void> drained = replica.drain();
     rig.runAll();
     List<Integer> responding = new ArrayList<>(); // tasks that are still to respond
@@ -282,7 +307,7 @@ class BatchEndsTest extends BatchingRig {
   void aKillDuringTheWindowReturnsEachRequestAndItsSeats() {
     start(rules(4, 1_000, 1), later);
     long loose = send("a");
-    BatchGroup group = seats().tryOpen("", rig.clock.getAsLong());
+    BatchGroup group = BatchProbe.open(seats(), "", rig.clock.getAsLong());
     Admission.BatchSeat seat = group.seat();
     Admission.BatchSeat late = group.seat();
     group.seal();
@@ -298,6 +323,49 @@ class BatchEndsTest extends BatchingRig {
     assertThat(outcomes()).containsValue(Refusal.UNKNOWN_REPLICA);
     pass(50);
     assertThat(batches).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aKillBehindTheEndOfABatchLeavesItsResponses(boolean slotless) {
+    start(rules(2, 10, 1), later);
+    for (String body : List.of("a", "b")) {
+      if (slotless) {
+        replica.gate.permitSlotless(2);
+        rig.send(call(body).attempt(rig.attempt()).by(Admission.NoSlot.NO_SLOT));
+        rig.runAll();
+      } else {
+        send(body);
+      }
+    }
+    open.remove().complete(List.of());
+    assertThat(ongoing()).as("slots before responses").isZero();
+    assertThat(rig.bus.take()).isEmpty();
+
+    replica.kill();
+    rig.runAll();
+
+    assertThat(outcomes()).containsValues("a", "b").hasSize(2);
+  }
+
+  /** A request of another loop may be cancelled before it sees the start of its batch. */
+  @Test
+  void aKilledRequestIsCancelledOnce() {
+    List<Boolean> interrupted = new ArrayList<>();
+    BatchHandler handler =
+        items -> {
+          HandledRequest.HandlerCall call = ((Invocation) items.get(0).context()).call;
+          assertThat(call.cancel()).isFalse();
+          assertThat(call.cancel()).isFalse();
+          interrupted.add(Thread.currentThread().isInterrupted());
+          return echo(items);
+        };
+    start(rules(2, 10, 1), handler);
+
+    send("a", "b");
+
+    assertThat(interrupted).containsExactly(false);
+    assertThat(outcomes()).containsValues("a", "b");
   }
 
   @Test

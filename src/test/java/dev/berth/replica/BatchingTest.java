@@ -21,6 +21,7 @@ import dev.berth.protocol.BusMessage.CallFailed;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
+import dev.berth.replica.batch.BatchProbe;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -218,7 +219,7 @@ class BatchingTest extends BatchingRig {
   @Test
   void aRequestBeyondTheBoundOfABatchWithAnotherKeyStartsLater() { // `same` has changed
     start(new BatchSettings(10, 10_000_000, 1, false, 1, 8, List.of(), List.of()), atOnce);
-    BatchGroup group = java.util.Objects.requireNonNull(seats().tryOpen("former", 0));
+    BatchGroup group = java.util.Objects.requireNonNull(BatchProbe.open(seats(), "former", 0));
     List<Admission> given = List.of(group.seat(), group.seat());
     group.seal();
 
@@ -555,15 +556,14 @@ class BatchingTest extends BatchingRig {
   void aGrantedBatchStartsWithItsLastRequest() {
     start(rules(4, 1_000, 1), atOnce);
     send("loose");
-    BatchGroup group = seats().tryOpen("", rig.clock.getAsLong());
-
-    assertThat(group.size()).isEqualTo(1);
+    BatchGroup group = BatchProbe.open(seats(), "", rig.clock.getAsLong());
+    assertThat(group.room()).isEqualTo(3);
     assertThat(group.room()).isEqualTo(3);
     Admission.BatchSeat one = seat(group);
     Admission.BatchSeat two = seat(group);
     seat(group);
     group.seal();
-    assertThat(seats().tryOpen("", rig.clock.getAsLong())).isNull();
+    assertThat(BatchProbe.open(seats(), "", rig.clock.getAsLong())).isNull();
     send(call("b").by(one));
     group.withdraw();
     assertThat(batches).isEmpty();
@@ -575,7 +575,7 @@ class BatchingTest extends BatchingRig {
   @Test
   void aRequestThatMissesItsBatchStartsWithTheNext() {
     start(rules(4, 1_000, 1), atOnce);
-    BatchGroup group = seats().tryOpen("", rig.clock.getAsLong());
+    BatchGroup group = BatchProbe.open(seats(), "", rig.clock.getAsLong());
     Admission.BatchSeat one = seat(group);
     Admission.BatchSeat late = seat(group);
     group.seal();
@@ -594,7 +594,7 @@ class BatchingTest extends BatchingRig {
   @Test
   void aBatchWithoutRequestsFreesItsPlace() {
     start(rules(4, 1_000, 1), atOnce);
-    BatchGroup group = seats().tryOpen("", rig.clock.getAsLong());
+    BatchGroup group = BatchProbe.open(seats(), "", rig.clock.getAsLong());
     seat(group);
     group.seal();
     pumps = 0;
@@ -608,7 +608,7 @@ class BatchingTest extends BatchingRig {
   @Test
   void aSeatWhoseRequestIsRefusedIsGivenUp() {
     start(rules(4, 1_000, 1), atOnce);
-    BatchGroup group = seats().tryOpen("", rig.clock.getAsLong());
+    BatchGroup group = BatchProbe.open(seats(), "", rig.clock.getAsLong());
     Admission.BatchSeat late = seat(group);
     group.seal();
 
@@ -621,7 +621,7 @@ class BatchingTest extends BatchingRig {
   @Test
   void aRequestWithABodyToComeGivesUpItsSeat() {
     start(rules(4, 1_000, 1), atOnce);
-    BatchGroup group = seats().tryOpen("", rig.clock.getAsLong());
+    BatchGroup group = BatchProbe.open(seats(), "", rig.clock.getAsLong());
     Admission.BatchSeat seat = seat(group);
     group.seal();
     ReplicaRig.Call gathered = call("").following(Buffer.buffer("a")).by(seat);
@@ -638,7 +638,7 @@ class BatchingTest extends BatchingRig {
   @Test
   void anotherInstanceHasNoSeats() {
     start(rules(4, 1_000, 1), atOnce);
-    BatchGroup group = seats().tryOpen("", rig.clock.getAsLong());
+    BatchGroup group = BatchProbe.open(seats(), "", rig.clock.getAsLong());
     Admission.BatchSeat seat = seat(group);
     group.seal();
 
@@ -682,7 +682,7 @@ class BatchingTest extends BatchingRig {
         new SlotObserver() {
           @Override
           public void onSlotFreed(Slots freed) {
-            BatchGroup next = seats().tryOpen("", rig.clock.getAsLong());
+            BatchGroup next = BatchProbe.open(seats(), "", rig.clock.getAsLong());
             if (next != null) {
               inUse.add(freed.ongoing());
               next.seal();

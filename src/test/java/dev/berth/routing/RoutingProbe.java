@@ -13,6 +13,7 @@ import dev.berth.routing.slots.Waiter;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -102,9 +103,9 @@ public final class RoutingProbe {
         .allMatch(((SlotRequest) request)::accepts);
   }
 
-  /** Since when a request waits. */
-  public static long sinceNanos(Object request) {
-    return ((SlotRequest) request).sinceNanos();
+  /** Returns the end of the window of a waiting request that joins a batch. */
+  public static long windowEndNanos(Object request) {
+    return SlotsProbe.windowEndNanos(Objects.requireNonNull(((SlotRequest) request).waiter));
   }
 
   /** Returns whether a grant has a seat in a batch. */

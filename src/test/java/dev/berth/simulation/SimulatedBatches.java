@@ -5,6 +5,7 @@ import dev.berth.api.Request;
 import dev.berth.fakes.Replicas;
 import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.port.BatchSeats;
+import dev.berth.replica.BatchedProbe;
 import dev.berth.replica.Replica;
 import dev.berth.replica.ReplicaLimits;
 import dev.berth.replica.batch.BatchProbe;
@@ -36,14 +37,14 @@ final class SimulatedBatches {
   /** What a timer's task waits for its loop, which is not stalled. */
   private static final long TIMER_NANOS = MS;
 
-  /** What a request waits at a replica; a cancelled one is not reported here. */
+  /** Wait at a replica of a request that is cancelled before its batch starts. */
   private static final long LONGEST_NANOS = 1_000 * MS;
 
   private static final int MAX_WAIT_MS = 20;
 
   private record InForce(BatchSettings rules, long fromNanos) {}
 
-  /** A request at a replica that has not started, and the earliest opening of its batch. */
+  /** A request with a seat, or at a replica, that has not started. */
   private record Joined(String replicaId, long nanos) {}
 
   /** Every start of a replica: requests still reach one that was killed. */
@@ -53,7 +54,7 @@ final class SimulatedBatches {
   private final SplittableRandom random;
   private final List<InForce> history = new ArrayList<>();
   private final Map<String, Joined> joined = new HashMap<>(); // by request
-  private final Map<String, Long> seated = new HashMap<>(); // time of the seat, by request
+  private final Set<String> seated = new HashSet<>(); // requests on their way to their seat
   private final Map<String, Integer> running = new HashMap<>(); // batches, by replica
   private final Set<String> started = new HashSet<>(); // requests
 
@@ -140,24 +141,22 @@ final class SimulatedBatches {
     return 1 + Math.floorMod(requestId.hashCode(), 8);
   }
 
-  /** A seat in a batch, which may have opened with rules of its oldest loose request. */
+  /** A request got a seat in a batch that its router opened. */
   void seated(Op op, String replicaId) {
-    long now = on.world.elapsedNanos();
-    seated.put(
-        op.requestId,
-        joined.values().stream()
-            .filter(each -> each.replicaId.equals(replicaId))
-            .mapToLong(Joined::nanos)
-            .filter(nanos -> now - nanos < LONGEST_NANOS)
-            .reduce(now, Math::min));
+    seated.add(op.requestId);
+    joined.put(op.requestId, new Joined(replicaId, on.world.elapsedNanos()));
     on.coverage.seen(Transition.BATCH_SEAT);
   }
 
   /** A request has reached its replica, to start with a batch. */
   void joined(String requestId, String replicaId) {
-    Long seat = seated.remove(requestId);
-    on.coverage.seen(seat == null ? Transition.BATCH_LOOSE : Transition.BATCH_SEAT_TAKEN);
-    joined.put(requestId, new Joined(replicaId, seat == null ? on.world.elapsedNanos() : seat));
+    Joined seat = seated.remove(requestId) ? joined.get(requestId) : null;
+    if (seat != null && seat.replicaId.equals(replicaId)) {
+      on.coverage.seen(Transition.BATCH_SEAT_TAKEN);
+    } else { // or another replica refused it
+      on.coverage.seen(Transition.BATCH_LOOSE);
+      joined.put(requestId, new Joined(replicaId, on.world.elapsedNanos()));
+    }
   }
 
   // --- claims ---
@@ -165,7 +164,7 @@ final class SimulatedBatches {
   /** A batch starts: each of its requests for the first time, and within rules of its time. */
   void start(String replicaId, List<BatchItem> items) {
     long opened = Long.MAX_VALUE;
-    long asked = Long.MAX_VALUE;
+    long waited = Long.MAX_VALUE; // since when its first request waits
     Set<SimulatedInstance> nodes = new HashSet<>();
     for (BatchItem each : items) {
       String id = each.context().requestId();
@@ -176,24 +175,47 @@ final class SimulatedBatches {
       }
       opened = Math.min(opened, here.nanos);
       Op op = on.workload.find(id);
-      asked = Math.min(asked, on.world.elapsedNanos() - (on.world.getAsLong() - op.arrivedNanos()));
+      waited = Math.min(waited, arrivalOf(op));
       nodes.add(op.at);
     }
     String what = replicaId + ": batch of " + items.stream().map(SimulatedBatches::id).toList();
-    List<BatchSettings> possible = inForce(opened);
-    if (possible.stream().noneMatch(rules -> fits(rules, items))) {
-      throw on.world.fail(what + " is beyond its bounds (expected: one of " + possible + ")");
+    BatchSettings own = BatchedProbe.rules(items.get(0).context());
+    if (!inForce(Math.min(waited, cancelledSince(replicaId))).contains(own)) {
+      throw on.world.fail(what + " has rules that none of its requests met: " + own);
     }
-    if (inForce(asked).stream().noneMatch(rules -> isEqual(rules.same(), items))) {
-      throw on.world.fail(what + " mixes requests that are not the same: " + inForce(asked));
+    if (!fits(own, items)) {
+      throw on.world.fail(what + " is beyond its bounds: " + own);
+    }
+    if (inForce(waited).stream().noneMatch(rules -> isEqual(rules.same(), items))) {
+      throw on.world.fail(what + " mixes requests that are not the same: " + inForce(waited));
     }
     int now = running.merge(replicaId, 1, Integer::sum);
-    int most = possible.stream().mapToInt(BatchSettings::maxConcurrent).max().orElseThrow();
+    int most = inForce(opened).stream().mapToInt(BatchSettings::maxConcurrent).max().orElseThrow();
     on.world.failIf(now > most, () -> what + " is one of " + now + " at a time");
     on.coverage.seen(Transition.BATCH_STARTED);
     on.coverage.seen(Transition.BATCH_OF_SEVERAL_NODES, nodes.size() > 1 ? 1 : 0);
     on.coverage.seen(Transition.BATCH_FULL, items.size() == rules().maxSize() ? 1 : 0);
     on.coverage.seen(Transition.BATCH_BESIDE_ANOTHER, now > 1 ? 1 : 0);
+  }
+
+  private long arrivalOf(Op op) {
+    return on.world.elapsedNanos() - (on.world.getAsLong() - op.arrivedNanos());
+  }
+
+  /**
+   * The first arrival of a cancelled request that may have been the first of a batch; a batch keeps
+   * its rules.
+   */
+  private long cancelledSince(String replicaId) {
+    long now = on.world.elapsedNanos();
+    return joined.entrySet().stream()
+        .filter(each -> each.getValue().replicaId.equals(replicaId))
+        .filter(each -> now - each.getValue().nanos < LONGEST_NANOS)
+        .map(each -> on.workload.find(each.getKey()))
+        .filter(op -> !op.active())
+        .mapToLong(this::arrivalOf)
+        .min()
+        .orElse(now);
   }
 
   void end(String replicaId) {
@@ -247,7 +269,7 @@ final class SimulatedBatches {
     if (rules == null || RoutingProbe.batchKey(request) == null) {
       return true;
     }
-    long over = RoutingProbe.sinceNanos(request) + rules.waitNanos() + TIMER_NANOS;
+    long over = RoutingProbe.windowEndNanos(request) + TIMER_NANOS;
     return over - on.world.getAsLong() < 0
         && isTimed(at)
         && BatchProbe.hasPlace(seats(at, replica));

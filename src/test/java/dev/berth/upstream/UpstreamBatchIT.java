@@ -110,7 +110,7 @@ class UpstreamBatchIT extends UpstreamPair {
         "[1]|The input list has length 2 but the returned list has length 1.",
         "[]|The input list has length 2 but the returned list has length 0.",
         "[1,2,3]|The input list has length 2 but the returned list has length 3.",
-        "{}|broken JSON at byte 0 (expected: one JSON array)",
+        "{}|response to the batch: begins with '{' (expected: one JSON array)",
         "[1,2|broken JSON at byte 4 (expected: one JSON array)"
       })
   void wrongNumberOfResultsFailsAll(String said, String expected) throws Exception {

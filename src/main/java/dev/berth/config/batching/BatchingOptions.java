@@ -21,7 +21,8 @@ public final class BatchingOptions {
               "max_batch_size",
               Types.integer(1, Deployment.MAX_ONGOING_REQUESTS_LIMIT, "requests"),
               Deployment.BatchRules.DEFAULTS.maxBatchSize())
-          .means("Maximum of requests in a batch. A change applies to queued requests at once.");
+          .means(
+              "Maximum of requests in a batch. A batch keeps the value at which its oldest request began to wait.");
   public static final ConfigKey<Duration> BATCH_WAIT_TIMEOUT_S =
       KEYS.key(
               "batch_wait_timeout_s",
@@ -58,10 +59,10 @@ public final class BatchingOptions {
               "Sizes of batches that start because their wait is over: the largest that the waiting"
                   + " requests fill; the others wait on. Fewer than the smallest start as they are.");
   public static final ConfigKey<List<String>> SAME =
-      KEYS.key("same", Types.list(Types.TEXT), List.of())
+      KEYS.key("same", Types.list(Types.HEADER_NAME), List.of())
           .means("Headers with equal values in all requests of a batch.");
 
-  public static final Section SECTION = KEYS.section();
+  public static final Section SECTION = KEYS.section().check(BatchingOptions::check);
 
   /** Returns the section with the values of code; null for none. */
   public static @Nullable Settings of(Deployment.@Nullable BatchRules code) {
@@ -84,18 +85,37 @@ public final class BatchingOptions {
   /**
    * Requires slots for the batches of a deployment, if there are any.
    *
-   * @throws IllegalArgumentException when there are fewer
+   * @param of settings with the key of the slots
+   * @param owners parts into which the slots are split
+   * @throws IllegalArgumentException when there are fewer, unless the settings are of a file
    */
   public static void requireSlots(
-      @Nullable Settings batching, ConfigKey<Integer> key, Integer slots) {
-    if (batching != null && slots < slots(batching)) {
-      throw key.refusal(
-          slots.toString(), "at least max_batch_size x max_concurrent_batches, " + slots(batching));
+      @Nullable Settings batching, Settings of, ConfigKey<Integer> key, int slots, int owners) {
+    long least = batching == null ? 0 : slots(batching) * owners;
+    if (slots < least) {
+      String parts = owners == 1 ? "" : " x owners";
+      of.problem(
+          key,
+          String.valueOf(slots),
+          "at least max_batch_size x max_concurrent_batches" + parts + ", " + least);
     }
   }
 
   private static long slots(Settings batching) {
-    return (long) batching.get(MAX_BATCH_SIZE) * batching.get(MAX_CONCURRENT_BATCHES);
+    Integer size = batching.find(MAX_BATCH_SIZE);
+    Integer batches = batching.find(MAX_CONCURRENT_BATCHES);
+    return size == null || batches == null ? 0 : (long) size * batches; // null if invalid
+  }
+
+  private static void check(Settings batching) {
+    Integer most = batching.gives(MAX_BATCH_SIZE) ? batching.find(MAX_BATCH_SIZE) : null;
+    List<Integer> preferred = batching.find(PREFERRED_BATCH_SIZES);
+    for (int each : most == null || preferred == null ? List.<Integer>of() : preferred) {
+      if (each > most) {
+        batching.problem(
+            PREFERRED_BATCH_SIZES, String.valueOf(each), "at most max_batch_size, " + most);
+      }
+    }
   }
 
   private BatchingOptions() {}

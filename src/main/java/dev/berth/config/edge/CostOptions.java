@@ -8,14 +8,14 @@ import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** {@code berth.cost} of a deployment: the number of slots that an HTTP request takes. */
 public final class CostOptions {
   private static final Keys KEYS = new Keys(ChangeReach.ROUTER);
 
   public static final ConfigKey<String> HEADER =
-      KEYS.optional(
-              "header", Types.string("a name of a header", "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$"))
+      KEYS.optional("header", Types.HEADER_NAME)
           .means("Header with the number of slots, such as X-Cost.");
   public static final ConfigKey<Integer> BODY_BYTES_PER_SLOT =
       KEYS.optional("body_bytes_per_slot", Types.integer(1, Integer.MAX_VALUE, "bytes"))
@@ -44,6 +44,18 @@ public final class CostOptions {
   private static final List<ConfigKey<?>> FORMS = List.of(HEADER, BODY_BYTES_PER_SLOT, JSON_FIELD);
 
   private CostOptions() {}
+
+  /**
+   * Requires that the slots of the largest replica are enough for the default.
+   *
+   * @throws IllegalArgumentException when the cost comes from code or from several sources
+   */
+  public static void requireSlots(@Nullable Settings cost, int slots) {
+    Integer usual = cost == null ? null : cost.find(DEFAULT);
+    if (cost != null && usual != null && usual > slots) {
+      cost.problem(DEFAULT, usual.toString(), "at most max_ongoing_requests, " + slots);
+    }
+  }
 
   private static void check(Settings cost) {
     List<ConfigKey<?>> given = FORMS.stream().filter(cost::gives).toList();

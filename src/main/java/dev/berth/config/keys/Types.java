@@ -76,6 +76,9 @@ public final class Types {
       string("a non-empty string on one line", "^" + LINE + "$");
 
   /** Name of an application or a deployment. Ids join the two names with {@code #}. */
+  public static final Type<String> HEADER_NAME =
+      string("a name of a header", "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$");
+
   public static final Type<String> NAME =
       string("a non-empty string on one line, without #", "^(?!.*#)" + LINE + "$");
 

@@ -1,7 +1,7 @@
 package dev.berth.ingress.edge;
 
+import dev.berth.config.ApplicationConfig;
 import dev.berth.config.DeploymentConfig;
-import dev.berth.config.UpstreamOptions;
 import dev.berth.config.edge.CostOptions;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Settings;
@@ -11,6 +11,7 @@ import dev.berth.dialect.MemberScanner;
 import io.vertx.core.MultiMap;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
+import java.util.Collections;
 import java.util.Objects;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -33,11 +34,7 @@ public record CostRule(ConfigKey<?> form, String name, int perSlot, int otherwis
     if (cost == null) {
       return null;
     }
-    int most =
-        UpstreamOptions.byKey(deployment).values().stream()
-            .mapToInt(each -> each.get(UpstreamOptions.MAX_ONGOING_REQUESTS))
-            .max()
-            .orElse(deployment.get(DeploymentConfig.MAX_ONGOING_REQUESTS));
+    int most = Collections.max(ApplicationConfig.slots(deployment));
     int otherwise = Objects.requireNonNullElse(cost.find(CostOptions.DEFAULT), 0);
     Integer bytes = cost.find(CostOptions.BODY_BYTES_PER_SLOT);
     if (bytes != null) {

@@ -1,6 +1,7 @@
 package dev.berth.protocol.port;
 
 import dev.berth.protocol.BatchGroup;
+import dev.berth.protocol.BatchSettings;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,14 +16,15 @@ public interface BatchSeats {
    * Opens a batch for waiters, which occupies one of the replica's concurrent batches until it has
    * ended.
    *
-   * @param key common key of the waiters, of {@link dev.berth.protocol.BatchSettings#keyOf}
+   * @param key common key of the waiters, of {@link BatchSettings#keyOf}
    * @param sinceNanos time since which the oldest of them waits, on the instance's nano clock;
    *     loose requests that have waited longer and are due start first
+   * @param rules rules of that waiter; an older loose request gives its own to the batch
    * @return the batch, with room for one at least; the caller must seal it. Null when no batch can
    *     start now: the end of a batch notifies the observer of the slots, unless the batch never
    *     had a seat or a request.
    */
-  @Nullable BatchGroup tryOpen(String key, long sinceNanos);
+  @Nullable BatchGroup tryOpen(String key, long sinceNanos, BatchSettings rules);
 
   /** Returns the number of loose requests with a key. */
   int loose(String key);

@@ -50,13 +50,6 @@ public final class Batch implements BatchGroup {
   }
 
   @Override
-  public int size() {
-    synchronized (table) {
-      return entries.size() + seats;
-    }
-  }
-
-  @Override
   public int room() {
     synchronized (table) {
       return isSealed ? 0 : rules.maxSize() - entries.size() - seats;

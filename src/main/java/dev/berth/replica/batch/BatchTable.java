@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
  * requests, and the number of batches that run. The truth of batches as the ledger is of slots.
  * Thread-safe: one lock guards all state, and {@link BatchPorts} are called without it.
  *
- * <p>A batch has the rules of the moment at which the first of its loose requests became loose, so
- * that a changed {@code max_batch_size} leaves waiting requests to the old one.
+ * <p>A batch has the rules of the time at which the first of its loose requests became loose, or
+ * the router's oldest waiter joined its queue. Waiting requests keep an old {@code max_batch_size}.
  */
 public final class BatchTable implements BatchSeats {
   /** Maximum wait of a sealed batch for the requests of its seats, which a busy loop may delay. */
@@ -213,17 +213,17 @@ public final class BatchTable implements BatchSeats {
   // --- batches of routers ---
 
   @Override
-  public @Nullable BatchGroup tryOpen(String key, long sinceNanos) {
+  public @Nullable BatchGroup tryOpen(String key, long sinceNanos, BatchSettings rules) {
     Batch made = null;
     synchronized (this) {
       long now = nanoClock.getAsLong();
       while (made == null && places < settings.get().maxConcurrent()) {
         BatchLine older = dueLine(now);
         if (older != null && older.head().sinceNanos - sinceNanos < 0 && !isOf(older, key)) {
-          close(open(older.head().key));
+          close(open(older.head().key, rules));
           continue;
         }
-        Batch next = open(key);
+        Batch next = open(key, rules);
         if (next.entries.size() < next.rules.maxSize()) {
           made = next;
         } else {
@@ -308,7 +308,7 @@ public final class BatchTable implements BatchSeats {
         if (line == null) {
           break;
         }
-        fills.add(open(line.head().key));
+        fills.add(open(line.head().key, line.rules()));
       }
       starts = List.copyOf(started);
       started.clear();
@@ -362,10 +362,10 @@ public final class BatchTable implements BatchSeats {
     return next;
   }
 
-  /** Opens a batch with the loose requests of a key that fit. */
-  private Batch open(String key) {
+  /** Opens a batch with the loose requests of a key that fit, by the rules of the first of them. */
+  private Batch open(String key, BatchSettings rules) {
     BatchLine line = lines.get(key);
-    Batch batch = new Batch(this, key, line == null ? settings.get() : line.rules(), ++lastId);
+    Batch batch = new Batch(this, key, line == null ? rules : line.rules(), ++lastId);
     places++;
     if (line != null) {
       List<BatchEntry> first = line.entries.subList(0, fitting(line.entries, batch.rules));

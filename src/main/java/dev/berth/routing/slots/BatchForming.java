@@ -10,8 +10,9 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
+import java.util.Objects;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -22,7 +23,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The oldest waiter of a key and the next ones with this key are granted together: once they
  * fill a batch, once the window of the oldest has closed, or at once where an idle replica is
- * eager. The batch goes to one replica. A local replica gives each a seat.
+ * eager. The batch goes to one replica. A local replica gives each a seat. Its rules are those at
+ * the time when its oldest waiter joined the queue.
  *
  * <p>Without a local replica, each waiter is granted at once, and one remote replica receives those
  * of one window. The window passes there, so that waiters of several instances share a batch.
@@ -39,6 +41,8 @@ public final class BatchForming {
   private final LongConsumer wake; // requests a call of onWake after this many nanoseconds
   private final Map<String, KeyLine> lines = new HashMap<>(); // none is empty
   final Map<String, WindowTarget> targets = new LinkedHashMap<>(); // by key, oldest first
+  private final TreeMap<Long, Waiter> large = new TreeMap<>(); // linked, of several slots
+  private final TreeSet<Long> late = new TreeSet<>(); // large waiters that are late in this round
   private final List<Waiter> members = new ArrayList<>();
   private @Nullable Waiter passed; // the first of several slots that is no member
   private int alone; // linked waiters without a key
@@ -52,7 +56,7 @@ public final class BatchForming {
   static final class KeyLine {
     private final String key;
     private final String method;
-    private final TreeMap<Long, Waiter> waiters = new TreeMap<>(); // by sequence
+    final TreeMap<Long, Waiter> waiters = new TreeMap<>(); // by sequence
     private int unfit = NONE; // no replica has as many free slots; valid until the next pump
     private boolean isStuck; // each waiter needs as many; valid as long
     private boolean isWaiting; // no batch was due in this round
@@ -87,27 +91,19 @@ public final class BatchForming {
     this.wake = wake;
   }
 
-  /** Returns the forming of a queue whose waiters are granted alone. */
-  static BatchForming none() {
-    Supplier<ReplicaSet> unused =
-        () -> {
-          throw new IllegalStateException("no batches");
-        };
-    return new BatchForming(
-        new SlotSource(unused, () -> false, new SplittableRandom(), () -> 0, () -> 0),
-        () -> null,
-        nanos -> {});
-  }
-
   // --- the linked waiters ---
 
   void onLinked(Waiter waiter) {
+    if (waiter.cost > 1) {
+      large.put(waiter.sequence, waiter);
+    }
     if (waiter.batchKey == null) {
       alone++;
       return;
     }
     KeyLine line = lines.computeIfAbsent(waiter.batchKey, KeyLine::new);
     waiter.line = line;
+    waiter.rules = settings.get();
     line.waiters.put(waiter.sequence, waiter);
     waits -= line.isWaiting ? 1 : 0;
     line.isWaiting = false; // it may be full now
@@ -118,6 +114,9 @@ public final class BatchForming {
   }
 
   void onUnlinked(Waiter waiter) {
+    if (waiter.cost > 1 && large.remove(waiter.sequence, waiter)) {
+      late.remove(waiter.sequence);
+    }
     KeyLine line = waiter.line;
     if (line == null) {
       alone--;
@@ -157,11 +156,24 @@ public final class BatchForming {
   }
 
   /** Begins a round, which looks at each line that is not stuck and that has changed. */
-  void begin() {
+  void begin(WaiterQueue queue) {
+    lookForLate(queue);
     if (nextWindow != NEVER && nextWindow - source.now() <= 0) {
       lines.values().forEach(line -> line.isWaiting = false);
       waits = 0;
       nextWindow = NEVER;
+    }
+  }
+
+  private void lookForLate(WaiterQueue queue) {
+    late.clear();
+    if (!lines.isEmpty()) {
+      large.forEach(
+          (sequence, each) -> {
+            if (queue.isLate(each) && isTaker(each)) {
+              late.add(sequence);
+            }
+          });
     }
   }
 
@@ -203,7 +215,7 @@ public final class BatchForming {
    */
   boolean form(WaiterQueue queue, Waiter head, @Nullable RoutedReplica closed) {
     KeyLine line = head.line;
-    BatchSettings rules = settings.get();
+    BatchSettings rules = head.rules == null ? settings.get() : head.rules;
     if (line == null || line.isWaiting || head.cost >= line.unfit || rules == null) {
       return false;
     }
@@ -213,10 +225,10 @@ public final class BatchForming {
       return false;
     }
     ReplicaSet set = source.replicas().get();
-    gather(queue, head, line, rules.maxSize());
+    gather(head, line, rules.maxSize());
     boolean isDue = members.size() == rules.maxSize() || isDue(set, head, line.key, rules);
     int size = rules.sizeFor(members.size());
-    if (isDue && offerTo(queue, set, head, line.key, size, closed)) {
+    if (isDue && offerTo(queue, set, head, rules, size, closed)) {
       return true;
     }
     if (head.owner.hopeless()) {
@@ -241,34 +253,31 @@ public final class BatchForming {
   }
 
   /** Gathers the waiters of a batch, in their order. */
-  private void gather(WaiterQueue queue, Waiter head, KeyLine line, int max) {
+  private void gather(Waiter head, KeyLine line, int max) {
     forget();
-    if (queue.moreSlots.get() == 0) { // else the scan finds the first one that is passed
-      for (Waiter each : line.waiters.tailMap(head.sequence).values()) {
-        if (members.size() == max) {
-          return;
-        }
-        if (each.waiting() && !each.owner.paused() && each.cost < line.unfit) {
-          members.add(each);
-        }
+    Long last = late.higher(head.sequence); // no younger one overtakes it
+    for (Waiter each : line.waiters.tailMap(head.sequence).values()) {
+      if (members.size() == max || last != null && each.sequence > last) {
+        break;
       }
+      if (isTaker(each) && each.cost < line.unfit) {
+        members.add(each);
+      }
+    }
+    if (large.isEmpty() || members.isEmpty()) {
       return;
     }
-    int left = line.waiters.size(); // none is behind the last one
-    for (Waiter each = head; each != queue.ends && left > 0; each = each.after) {
-      left -= each.line == line ? 1 : 0;
-      if (!each.waiting() || each.owner.paused()) {
-        continue;
-      }
-      if (each.line == line && each.cost < line.unfit) {
-        members.add(each);
-      } else if (passed == null && each.cost > 1) {
+    for (Waiter each :
+        large.subMap(head.sequence, members.get(members.size() - 1).sequence).values()) {
+      if (isTaker(each) && (each.line != line || each.cost >= line.unfit)) {
         passed = each;
-      }
-      if (members.size() == max || each != head && queue.isLate(each)) {
-        return; // no younger one overtakes it
+        return;
       }
     }
+  }
+
+  private static boolean isTaker(Waiter waiter) {
+    return waiter.waiting() && !waiter.owner.paused();
   }
 
   /** Returns whether a batch with fewer than the maximum is due; otherwise keeps its time. */
@@ -317,28 +326,28 @@ public final class BatchForming {
       WaiterQueue queue,
       ReplicaSet set,
       Waiter head,
-      String key,
+      BatchSettings rules,
       int size,
       @Nullable RoutedReplica closed) {
-    List<RoutedReplica> order = order(set, head.owner);
-    order.removeIf(each -> each == closed || !head.owner.accepts(each));
+    String key = Objects.requireNonNull(head.batchKey);
+    List<RoutedReplica> order = order(set, head.owner, closed);
     WindowTarget target = targets.get(key);
     if (target != null
         && target.isOpen(source.now())
         && order.contains(target.replica)
-        && grantAt(queue, target.replica, head, key, Math.min(size, target.left))) {
+        && grantAt(queue, target.replica, head, rules, Math.min(size, target.left))) {
       return true;
     }
     for (RoutedReplica each : order) {
       BatchSeats seats = seatsOf(each, key);
-      if (seats != null && seats.loose(key) > 0 && grantAt(queue, each, head, key, size)) {
+      if (seats != null && seats.loose(key) > 0 && grantAt(queue, each, head, rules, size)) {
         return true;
       }
     }
     for (boolean whole : new boolean[] {true, false}) {
       for (RoutedReplica each : order) {
         boolean fits = each.maxOngoing() - each.ongoing() >= size;
-        if (fits == whole && grantAt(queue, each, head, key, size)) {
+        if (fits == whole && grantAt(queue, each, head, rules, size)) {
           return true;
         }
       }
@@ -346,10 +355,12 @@ public final class BatchForming {
     return false;
   }
 
-  /** Returns the replicas in the ranker's order, and then all that are eligible. */
-  private List<RoutedReplica> order(ReplicaSet set, WaiterOwner who) {
+  /** Returns the accepted replicas in the ranker's order, and then all that are accepted. */
+  private List<RoutedReplica> order(
+      ReplicaSet set, WaiterOwner who, @Nullable RoutedReplica closed) {
     if (set.eligible.length == 1) {
-      return new ArrayList<>(List.of(set.eligible[0]));
+      RoutedReplica only = set.eligible[0];
+      return only == closed || !who.accepts(only) ? List.of() : List.of(only);
     }
     Pick.rank(set, who, source.ranking(), source.random());
     List<RoutedReplica> order = new ArrayList<>();
@@ -363,23 +374,30 @@ public final class BatchForming {
     List<RoutedReplica> all = Arrays.asList(set.eligible.clone());
     Collections.rotate(all, size == 0 ? 0 : source.random().nextInt(size));
     order.addAll(all);
+    order.removeIf(each -> each == closed || !who.accepts(each));
     return order;
   }
 
-  private boolean grantAt(WaiterQueue queue, RoutedReplica to, Waiter head, String key, int size) {
+  private boolean grantAt(
+      WaiterQueue queue, RoutedReplica to, Waiter head, BatchSettings rules, int size) {
+    String key = Objects.requireNonNull(head.batchKey);
     BatchSeats seats = seatsOf(to, key);
     if (seats == null) { // remote, or its method runs alone
       int granted = grantEach(queue, to, null, size);
       if (granted > 0 && !to.here()) {
-        count(to, key, granted);
+        count(to, key, rules, granted);
       }
       return granted > 0;
     }
     int free = to.maxOngoing() - to.ongoing();
-    if (members.stream().noneMatch(each -> each.cost <= free)) {
+    boolean fits = false;
+    for (int i = 0; i < members.size() && !fits; i++) {
+      fits = members.get(i).cost <= free;
+    }
+    if (!fits) {
       return false; // a batch without a seat would start its loose requests early
     }
-    BatchGroup group = seats.tryOpen(key, head.owner.sinceNanos());
+    BatchGroup group = seats.tryOpen(key, head.owner.sinceNanos(), rules);
     if (group == null) {
       return false;
     }
@@ -391,11 +409,7 @@ public final class BatchForming {
   }
 
   /** Counts waiters that a remote replica receives; the first ones begin a window. */
-  private void count(RoutedReplica to, String key, int granted) {
-    BatchSettings rules = settings.get();
-    if (rules == null) {
-      return;
-    }
+  private void count(RoutedReplica to, String key, BatchSettings rules, int granted) {
     long now = source.now();
     WindowTarget target = targets.get(key);
     if (target == null || target.replica != to || !target.isOpen(now)) {
@@ -445,7 +459,8 @@ public final class BatchForming {
   void fill(WaiterQueue queue, RoutedReplica replica, BatchGroup group) {
     KeyLine line = lines.get(group.key());
     if (line != null && !queue.isLate(queue.ends.after)) {
-      gather(queue, queue.ends.after, line, group.room());
+      lookForLate(queue);
+      gather(queue.ends.after, line, group.room());
       grantEach(queue, replica, group, group.room());
       forget();
     }

@@ -1,6 +1,7 @@
 package dev.berth.routing.slots;
 
-import java.util.concurrent.atomic.AtomicBoolean;
+import dev.berth.protocol.BatchSettings;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,13 +14,17 @@ import org.jspecify.annotations.Nullable;
 public final class Waiter {
   static final long NEVER = Long.MIN_VALUE;
 
+  private static final AtomicIntegerFieldUpdater<Waiter> ENDED =
+      AtomicIntegerFieldUpdater.newUpdater(Waiter.class, "ended");
+
   final WaiterOwner owner;
   final int cost;
   final @Nullable String batchKey; // null if the request runs alone
   BatchForming.@Nullable KeyLine line; // of its key, once linked; used by the runner
+  @Nullable BatchSettings rules; // at that time, of a batch that begins with it
   long overtakenNanos = NEVER; // since when younger waiters have taken slots; used by the runner
   final long sequence; // place in the queue; kept when a request waits again
-  private final AtomicBoolean waiting = new AtomicBoolean(true);
+  private volatile int ended; // 1 after the end
 
   Waiter before = this;
   Waiter after = this;
@@ -74,11 +79,11 @@ public final class Waiter {
   }
 
   boolean waiting() {
-    return waiting.get();
+    return ended == 0;
   }
 
   /** Ends the wait; returns false if the wait had ended before. */
   boolean end() {
-    return waiting.compareAndSet(true, false);
+    return ENDED.compareAndSet(this, 0, 1);
   }
 }

@@ -77,12 +77,6 @@ public final class WaiterQueue {
 
   /**
    * @param blocked loops whose waiters the pump skips; call {@link #pump} after a loop recovers
-   */
-  public WaiterQueue(GrantSource source, RoutingExclusions blocked) {
-    this(source, blocked, BatchForming.none());
-  }
-
-  /**
    * @param forming forms the batches of waiters with a {@link WaiterOwner#batchKey}
    */
   public WaiterQueue(GrantSource source, RoutingExclusions blocked, BatchForming forming) {
@@ -272,7 +266,7 @@ public final class WaiterQueue {
     RoutedReplica closed = null; // set aside for a waiter ahead
     Waiter large = null; // of several slots, passed over for the first time
     news = false;
-    forming.begin();
+    forming.begin(this);
     Waiter waiter = ends.after;
     while (waiter != ends && !forming.isSettled() && (!exhausted || offered)) {
       Waiter ahead = waiter.before; // stays, whichever waiters behind it leave

@@ -47,7 +47,7 @@ class BatchLineTest implements BatchPorts {
 
   @Test
   void lateRequestsStartWithTheNextBatch() {
-    BatchGroup seats = Objects.requireNonNull(table.tryOpen("", clock.getAsLong()));
+    BatchGroup seats = Objects.requireNonNull(BatchProbe.open(table, "", clock.getAsLong()));
     for (int i = 0; i < 3; i++) {
       seats.seat();
     }

@@ -1,10 +1,24 @@
 package dev.berth.replica.batch;
 
+import dev.berth.protocol.BatchGroup;
+import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.port.BatchSeats;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** Looks into the batches of a replica, for the simulation. */
 public final class BatchProbe {
   private BatchProbe() {}
+
+  /** Opens a batch for waiters with the present rules. */
+  public static @Nullable BatchGroup open(BatchSeats of, String key, long sinceNanos) {
+    return of.tryOpen(key, sinceNanos, ((BatchTable) of).settings.get());
+  }
+
+  /** Returns the rules of the batch of a request. */
+  public static BatchSettings rules(BatchEntry of) {
+    return Objects.requireNonNull(of.batch).rules;
+  }
 
   /** Returns whether one more batch may start. */
   public static boolean hasPlace(BatchSeats of) {

@@ -118,7 +118,7 @@ class BatchTableWalkTest implements BatchPorts {
 
   private void openOne() {
     String key = key();
-    BatchGroup group = table.tryOpen(key, clock.getAsLong() - random.nextInt(12) * MS);
+    BatchGroup group = BatchProbe.open(table, key, clock.getAsLong() - random.nextInt(12) * MS);
     if (group == null) {
       return;
     }

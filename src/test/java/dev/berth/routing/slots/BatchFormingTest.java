@@ -13,6 +13,7 @@ import dev.berth.protocol.RoutingSnapshot;
 import dev.berth.replica.batch.Batch;
 import dev.berth.replica.batch.BatchEntry;
 import dev.berth.replica.batch.BatchPorts;
+import dev.berth.replica.batch.BatchProbe;
 import dev.berth.replica.batch.BatchTable;
 import dev.berth.replica.slots.Ledgers;
 import dev.berth.replica.slots.SlotLedger;
@@ -457,16 +458,48 @@ class BatchFormingTest {
   }
 
   @Test
-  void loweredBatchSizeBoundsTheNextBatch() {
+  void waitingRequestsKeepTheBatchSizeOfBefore() {
+    rules = rules(8, false);
     hosts(1, 16);
-    List<Asker> askers = ask(10);
-    rules = rules(4, false);
+    List<Asker> before = ask(6);
+    rules = rules(3, false);
     queue.pump();
-    assertThat(granted(askers)).isEqualTo(4);
-    askers.subList(0, 4).forEach(Asker::arrive);
-    assertThat(hosts.get(0).runs.get(0).entries()).hasSize(4);
+    List<Asker> later = ask(1);
+    assertThat(granted(before) + granted(later)).as("7 of 8").isZero();
+    later.addAll(ask(8));
+    assertThat(granted(before) + granted(later)).isEqualTo(8);
+    arriveGranted(before, later);
+    assertThat(hosts.get(0).runs.get(0).entries()).hasSize(8);
     hosts.get(0).end(hosts.get(0).runs.get(0));
-    assertThat(granted(askers)).isEqualTo(4);
+    assertThat(granted(later)).as("by the new size").isEqualTo(3);
+  }
+
+  @Test
+  void raisedBatchSizeLeavesWaitingRequestsToTheOldOne() {
+    rules = rules(4, false);
+    hosts(1, 16);
+    List<Asker> first = ask(4);
+    arriveGranted(first);
+    List<Asker> before = ask(5);
+    rules = rules(8, false);
+    List<Asker> later = ask(9);
+    for (int batch = 0; batch < 2; batch++) {
+      hosts.get(0).end(hosts.get(0).runs.get(0));
+      assertThat(granted(before) + granted(later)).as("by the old size").isEqualTo(4);
+      arriveGranted(before, later);
+    }
+    hosts.get(0).end(hosts.get(0).runs.get(0));
+    assertThat(granted(later)).as("6 of 8").isZero();
+    clock.advance(MS.multipliedBy(10));
+    wake();
+    assertThat(granted(later)).isEqualTo(6);
+  }
+
+  @SafeVarargs
+  private static void arriveGranted(List<Asker>... askers) {
+    for (List<Asker> each : askers) {
+      each.stream().filter(asker -> asker.grant != null).forEach(Asker::arrive);
+    }
   }
 
   @Test
@@ -484,6 +517,26 @@ class BatchFormingTest {
         .isTrue();
     askers.get(0).cancel();
     assertThat(askers.get(4).grant).isNotNull();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 1_000})
+  void pumpLooksAFewTimesAtEachWaiter(int large) {
+    rules = rules(4, false);
+    hosts(1, 4);
+    ask(4).forEach(Asker::arrive);
+    List<Asker> askers = new ArrayList<>();
+    for (int i = 0; i < 2_000; i++) {
+      askers.add(new Asker(i < large ? 2 : 1, "predict\nk" + i % 200));
+    }
+    clock.advance(MS.multipliedBy(10));
+    queue.pump();
+    askers.forEach(each -> each.looks = 0);
+    queue.pump();
+    assertThat(askers.stream().mapToLong(each -> each.looks).sum()).isLessThan(4 * 2_000);
+    clock.advance(OVERTAKE);
+    hosts.get(0).end(hosts.get(0).runs.get(0));
+    assertThat(granted(askers)).isEqualTo(large == 0 ? 4 : large == 1 ? 3 : 2);
   }
 
   @Test
@@ -571,7 +624,7 @@ class BatchFormingTest {
   @Test
   void requestThatAcceptsOnlyABusyReplicaDelaysNoOther() {
     hosts(2, 16);
-    hosts.get(0).table.tryOpen("predict", clock.getAsLong()); // its only place
+    BatchProbe.open(hosts.get(0).table, "predict", clock.getAsLong()); // its only place
     Asker picky = new Asker(1);
     picky.only = hosts.get(0).replica;
     Asker other = new Asker(1);

@@ -21,7 +21,7 @@ class GrantTest {
   private final SlotLedger ledger = Ledgers.ledger(1, clock);
   private final LocalReplica here =
       QueueFixture.replica(
-          ledger, new WaiterQueue((waiter, kept) -> Grant.UNAVAILABLE, new RoutingExclusions(1)));
+          ledger, SlotsProbe.queue((waiter, kept) -> Grant.UNAVAILABLE, new RoutingExclusions(1)));
 
   private final List<AttemptId> declined = new ArrayList<>();
   private final RemoteReplica elsewhere =

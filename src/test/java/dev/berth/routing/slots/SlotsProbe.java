@@ -2,6 +2,7 @@ package dev.berth.routing.slots;
 
 import dev.berth.protocol.LoadReport;
 import java.util.List;
+import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /** What tests of requests look at, or do, among slots. */
@@ -11,6 +12,20 @@ public final class SlotsProbe {
   public static final long MAX_BACKOFF_NANOS = RemoteReplica.MAX_BACKOFF_NANOS;
 
   private SlotsProbe() {}
+
+  /** Returns a queue whose waiters are granted alone. */
+  static WaiterQueue queue(GrantSource source, RoutingExclusions blocked) {
+    SlotSource unused =
+        new SlotSource(
+            () -> {
+              throw new IllegalStateException("no batches");
+            },
+            () -> false,
+            new SplittableRandom(),
+            () -> 0,
+            () -> 0);
+    return new WaiterQueue(source, blocked, new BatchForming(unused, () -> null, nanos -> {}));
+  }
 
   /** Requests that are counted as ours at a replica elsewhere. */
   public static int own(RemoteReplica replica) {
@@ -41,6 +56,21 @@ public final class SlotsProbe {
 
   public static @Nullable String batchKey(Waiter waiter) {
     return waiter.batchKey;
+  }
+
+  /** Returns the time at which the windows of a waiter and of those before it in its line end. */
+  public static long windowEndNanos(Waiter waiter) {
+    long end = windowOf(waiter);
+    if (waiter.line != null) {
+      for (Waiter each : waiter.line.waiters.headMap(waiter.sequence).values()) {
+        end = each.waiting() && !each.owner.paused() ? Math.max(end, windowOf(each)) : end;
+      }
+    }
+    return end;
+  }
+
+  private static long windowOf(Waiter waiter) {
+    return waiter.owner.sinceNanos() + (waiter.rules == null ? 0 : waiter.rules.waitNanos());
   }
 
   /** Returns whether a replica is set aside for an earlier request than that of a place. */

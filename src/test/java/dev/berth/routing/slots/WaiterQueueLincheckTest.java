@@ -102,7 +102,7 @@ class WaiterQueueLincheckTest {
     private final int slots;
     private final SlotLedger ledger;
     private final RoutingExclusions blocked = new RoutingExclusions(2);
-    private final WaiterQueue queue = new WaiterQueue(this::hold, blocked);
+    private final WaiterQueue queue = SlotsProbe.queue(this::hold, blocked);
     private final LocalReplica replica;
     private final Asker[] askers = new Asker[THREADS_MAX];
 

@@ -34,7 +34,7 @@ class WaiterQueueStressTest {
   private final List<Place> grantOrder = new ArrayList<>(); // written by the pump's runner alone
   private final SlotLedger ledger = Ledgers.ledger(SLOTS, new ManualClock());
   private final WaiterQueue queue =
-      new WaiterQueue(
+      SlotsProbe.queue(
           (owner, kept) -> {
             SlotLease lease = ledger.hold(owner.holdNanos());
             return lease == null ? null : new Grant(null, lease, null);

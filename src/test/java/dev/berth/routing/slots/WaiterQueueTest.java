@@ -21,7 +21,7 @@ class WaiterQueueTest {
   private @Nullable Error broken;
 
   private final WaiterQueue queue =
-      new WaiterQueue(
+      SlotsProbe.queue(
           (waiter, kept) -> {
             if (broken != null) {
               throw broken;
@@ -66,7 +66,7 @@ class WaiterQueueTest {
     List<String> searches = new ArrayList<>();
     Set<String> known = new HashSet<>(Set.of("full"));
     WaiterQueue limits =
-        new WaiterQueue(
+        SlotsProbe.queue(
             new GrantSource() {
               @Override
               public @Nullable Grant grantFor(WaiterOwner owner, @Nullable RoutedReplica kept) {
@@ -96,7 +96,7 @@ class WaiterQueueTest {
   void oneSearchServesTheWaitersOfMoreSlotsThanAreFree() {
     List<Integer> searches = new ArrayList<>();
     WaiterQueue waiters =
-        new WaiterQueue(
+        SlotsProbe.queue(
             new GrantSource() {
               @Override
               public @Nullable Grant grantFor(WaiterOwner owner, @Nullable RoutedReplica kept) {
@@ -134,7 +134,7 @@ class WaiterQueueTest {
     WaiterOwner[] large = {costing(2), costing(3)};
     RoutedReplica[] replica = new RoutedReplica[1];
     WaiterQueue waiters =
-        new WaiterQueue(
+        SlotsProbe.queue(
             new GrantSource() {
               @Override
               public @Nullable Grant grantFor(WaiterOwner owner, @Nullable RoutedReplica kept) {
