@@ -4,11 +4,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dist=${1:-target/dist}
+jars=${BERTH_DIST_JARS:-target}
 
 rm -rf "$dist"
 mkdir -p "$dist"/{bin,lib,conf,examples/images}
 cp -p bin/berth "$dist/bin/"
-cp -p target/berth.jar target/berth-cluster.jar target/berth-examples.jar "$dist/lib/"
+cp -p "$jars"/berth.jar "$jars"/berth-cluster.jar "$jars"/berth-examples.jar "$dist/lib/"
 cp -p LICENSE "$dist/"
 cp -p deploy/java-options "$dist/lib/"
 for file in quickstart upstreams; do
