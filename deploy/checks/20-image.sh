@@ -107,7 +107,7 @@ check_image_jib() {
   rm -rf "$TOOLS/jib"
   umoci unpack --image oci:check "$TOOLS/jib"
   [ ! -e "$TOOLS/jib/rootfs/app" ] || fail "/app is in the image, too"
-  [ "$(stat -c '%u %g %a' "$TOOLS/jib/rootfs/var/lib/berth")" = "10001 0 770" ] || fail "/var/lib/berth: $(stat -c '%u %g %a' "$TOOLS/jib/rootfs/var/lib/berth")"
+  [ "$(stat -c '%u %g %a' "$TOOLS/jib/rootfs/var/lib/berth")" = "0 0 770" ] || fail "/var/lib/berth: $(stat -c '%u %g %a' "$TOOLS/jib/rootfs/var/lib/berth")"
   [ "$size" -le 120 ] || fail "$size MB over a base with Java (expected: at most 120)"
   ok "$size MB over a base with Java"
 }
