@@ -60,7 +60,7 @@ need_bases() {
 
 # Bytes of the layers of an OCI folder after the first, unpacked, in MB.
 layers() {
-  python3 - "$1" <<'END'
+  python3 - "$1" "$2" <<'END'
 import gzip, json, sys
 blob = lambda digest: open(f"{sys.argv[1]}/blobs/{digest.replace(':', '/')}", "rb")
 index = json.load(open(f"{sys.argv[1]}/index.json"))
@@ -97,7 +97,8 @@ check_image_jib() {
   need_bases
   command -v mvn >/dev/null || skip "mvn is not installed"
   store push -q docker.io/library/eclipse-temurin:25-jdk "docker-archive:$PWD/base.tar:base:java"
-  (cd "$ROOT" && deploy/image/jib-files.sh && mvn -B -q -Pimage jib:buildTar@image "-Dimage.base=tar://$PWD/base.tar") || fail "Jib: $(grep ERROR "$LOGS/image-jib.log" | head -n 1)"
+  local base_tar=$PWD/base.tar
+  (cd "$ROOT" && deploy/image/jib-files.sh && mvn -B -q -Pimage jib:buildTar@image "-Dimage.base=tar://$base_tar") || fail "Jib: $(grep ERROR "$LOGS/image-jib.log" | head -n 1)"
   mkdir oci && tar -xf "$ROOT/target/berth-image.tar" -C oci
   [ -f oci/index.json ] || fail "target/berth-image.tar is no OCI layout"
   local size base
@@ -126,7 +127,8 @@ END
 # --- containers ---
 
 # container [USER] ARGUMENT…: the entry point with a read-only root and ./state; its options are
-# words of $MORE, variables of $VARIABLES.
+# words of $MORE, variables of $VARIABLES, and $FIRST
+# starts it.
 container() {
   local image=${IMAGE:-$TOOLS/image} user=$1
   shift
@@ -138,7 +140,8 @@ container() {
   # shellcheck disable=SC2086  # words
   exec bwrap --ro-bind "$image/rootfs" / --proc /proc --dev /dev --ro-bind /sys /sys --chdir /opt/berth \
     --clearenv "${variables[@]}" ${MORE-} --cap-add CAP_SETUID --cap-add CAP_SETGID --die-with-parent \
-    setpriv --reuid="$user" --regid=0 --clear-groups --no-new-privs /opt/berth/bin/berth "$@"
+    setpriv --reuid="$user" --regid=0 --clear-groups --no-new-privs \
+    ${FIRST-} /opt/berth/bin/berth "$@"
 }
 
 need_image() {
@@ -307,7 +310,7 @@ check_image_clock() {
   local offset
   for offset in -1h +1h; do
     cp "$library" state/f.so
-    VARIABLES="LD_PRELOAD=/var/lib/berth/f.so FAKETIME=$offset DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_FAKE_MONOTONIC=1" start 10001 run --state-dir /var/lib/berth/state
+    FIRST="env LD_PRELOAD=/var/lib/berth/f.so FAKETIME=$offset FAKETIME_DONT_FAKE_MONOTONIC=1" start 10001 run --state-dir /var/lib/berth/state
     until_ok 30 digit || fail "$offset: no answer"
     (container 10001 deploy conf/quickstart.yaml --wait --address "http://127.0.0.1:$admin" --set applications.echo.deployments.echo.num_replicas=2) || fail "$offset: deploy"
     [ "$(date -u -d "@$(($(date +%s) ${offset/h/ * 3600} ))" +%H)" = "$(tail -n 1 log | cut -c12-13)" ] || fail "$offset: the clock was not another: $(tail -n 1 log)"

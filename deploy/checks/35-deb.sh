@@ -68,7 +68,7 @@ deb_stop() {
 }
 
 check_deb_quickstart() {
-  [ -x "$TOOLS/chroot/usr/bin/berth" ] || skip "no package is installed in the chroot"
+  [ -L "$TOOLS/chroot/usr/bin/berth" ] || skip "no package is installed in the chroot"
   port=$(free_port)
   admin=$(free_port)
   grep -q '^ExecStart=/usr/bin/berth run /etc/berth/berth.yaml$' "$TOOLS/chroot/usr/lib/systemd/system/berth.service" || fail "the unit has another command"
@@ -92,7 +92,7 @@ check_deb_quickstart() {
 }
 
 check_deb_purge() {
-  [ -x "$TOOLS/chroot/usr/bin/berth" ] || skip "no package is installed in the chroot"
+  [ -L "$TOOLS/chroot/usr/bin/berth" ] || skip "no package is installed in the chroot"
   echo '# a line of an operator' >>"$TOOLS/chroot/etc/berth/berth.yaml"
   inside dpkg --remove berth || fail "dpkg --remove"
   [ ! -e "$TOOLS/chroot/usr/share/berth" ] || fail "files of /usr/share/berth stay after --remove"
