@@ -94,6 +94,8 @@ public final class BerthNode {
   final LoopVerticle control = new LoopVerticle("control loop");
   private volatile @Nullable InstanceWiring parts; // set once the event loops exist
   private final AtomicBoolean closeAsked = new AtomicBoolean();
+  private final ServiceNotifier service =
+      ServiceNotifier.of(System::getenv, ProcessHandle.current().pid());
 
   private final Promise<String> stopAsked = Promise.promise();
   private final @Nullable ServeControl serve; // null: the controller is on another node
@@ -292,6 +294,7 @@ public final class BerthNode {
 
   private void startParts(EventLoops loops, @Nullable ClusterIdentity terms) {
     logTransport();
+    service.watch(control);
     InstanceContext on =
         new InstanceContext(config, identity, meters, loops, threads, log, proxies, terms);
     InstanceWiring made = new InstanceWiring(on, this::role);
@@ -355,6 +358,7 @@ public final class BerthNode {
           TimeUnit.NANOSECONDS.toMillis(identity.now() - beganNanos),
           routes(),
           url("http", config.get(AdminOptions.HOST), adminPort()));
+      service.ready();
     }
   }
 
@@ -445,6 +449,7 @@ public final class BerthNode {
 
   private void drain() {
     assert control.isHere();
+    service.stopping();
     running()
         .drain(drainLimit(), listening, initial.read())
         .onComplete(drained -> control.execute(() -> stop(drained.cause())));

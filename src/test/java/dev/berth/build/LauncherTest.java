@@ -3,9 +3,15 @@ package dev.berth.build;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
@@ -144,6 +150,73 @@ class LauncherTest {
   }
 
   @Test
+  void optionsOfTheInstallationComeBeforeThoseOfTheEnvironment() throws Exception {
+    Files.writeString(jar.resolveSibling("java-options"), "-XX:MaxRAMPercentage=60\n-Da=1\n");
+    Map<String, String> env =
+        Map.of("JAVA_HOME", java("j", "21").toString(), "BERTH_JAVA_OPTS", "-Da=2");
+    assertThat(run(env, launcher, "-J-Da=3", "run"))
+        .startsWith("-XX:MaxRAMPercentage=60", "-Da=1", "-Da=2", "-Da=3", "-jar");
+  }
+
+  @Test
+  void serverHasATemporaryFolderOfItsOwnAndRemovesThoseOfEndedServers() throws Exception {
+    Path files = dir.resolve("temporary files");
+    Map<String, String> env =
+        Map.of("JAVA_HOME", java("j", "21").toString(), "BERTH_TMPDIR", files.toString());
+    Path old = Files.createDirectories(files.resolve("run.old/in it"));
+    Path other = Files.createDirectory(files.resolve("another"));
+    String option = "-Djava.io.tmpdir=" + files.resolve("run.");
+    assertThat(run(env, launcher, "run").get(0)).startsWith(option);
+    assertThat(old).doesNotExist();
+    assertThat(other).exists();
+    assertThat(run(env, launcher, "status").get(0)).doesNotContain("tmpdir");
+    Path file = Files.createFile(dir.resolve("file"));
+    Map<String, String> refused = new HashMap<>(env);
+    refused.put("BERTH_TMPDIR", file.toString());
+    assertThat(run(refused, launcher, "run"))
+        .singleElement()
+        .asString()
+        .startsWith("berth: BERTH_TMPDIR: user ")
+        .endsWith("cannot write to " + file + " (expected: a writable volume there)");
+  }
+
+  @Test
+  void healthStartsNoJavaAndReadsOneStatus() throws Exception {
+    assertThat(health("HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\nsuccess")).isEmpty();
+    assertThat(health("HTTP/1.1 503 Service Unavailable\r\n\r\nThis node is being drained."))
+        .singleElement()
+        .asString()
+        .endsWith(": HTTP/1.1 503 Service Unavailable: This node is being drained.");
+    assertThat(health("SSH-2.0-x\r\n")).singleElement().asString().contains(": no answer within");
+    assertThat(run(Map.of(), launcher, "health", "localhost:x"))
+        .containsExactly("berth: health: localhost:x (expected: HOST:PORT)");
+  }
+
+  /** The output of {@code berth health} at a server with one answer. */
+  private List<String> health(String answer) throws Exception {
+    try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      Thread one =
+          new Thread(
+              () -> {
+                try (Socket client = server.accept()) {
+                  StringBuilder request = new StringBuilder();
+                  while (request.indexOf("\r\n\r\n") < 0) {
+                    request.append((char) client.getInputStream().read());
+                  }
+                  client.getOutputStream().write(answer.getBytes(StandardCharsets.US_ASCII));
+                } catch (IOException closed) {
+                  throw new UncheckedIOException(closed);
+                }
+              });
+      one.start();
+      Map<String, String> env = Map.of("JAVA_HOME", "/no where");
+      List<String> lines = run(env, launcher, "health", "127.0.0.1:" + server.getLocalPort());
+      one.join();
+      return lines;
+    }
+  }
+
+  @Test
   void aMissingJarIsSaid() throws Exception {
     Files.delete(jar);
     assertThat(run(Map.of(), launcher).get(0)).startsWith("berth: berth.jar: not in ");
@@ -173,6 +246,7 @@ class LauncherTest {
     ProcessBuilder builder = new ProcessBuilder(command).directory(dir.toFile());
     builder.environment().remove("JAVA_HOME");
     builder.environment().remove("BERTH_JAVA_OPTS");
+    builder.environment().remove("BERTH_TMPDIR");
     builder.environment().putAll(env);
     Process process = builder.redirectErrorStream(true).start();
     return new String(process.getInputStream().readAllBytes()).lines().toList();

@@ -1,0 +1,41 @@
+# The units, and the datagrams that systemd receives.
+
+fast systemd-units
+full systemd-verify
+full systemd-notify
+
+check_systemd_units() {
+  local unit role
+  for unit in berth berth-control berth-worker; do
+    [ -f "$DEPLOY/systemd/$unit.service" ] || fail "no $unit.service"
+  done
+  # The three differ in their files, their texts and their limits of time, and in nothing else.
+  for role in control worker; do
+    ! diff "$DEPLOY/systemd/berth.service" "$DEPLOY/systemd/berth-$role.service" |
+      grep '^[<>]' | grep -Ev '^[<>] (#|Description=|ExecStart=|TimeoutStartSec=|Conflicts=)' ||
+      fail "berth-$role.service differs from berth.service"
+  done
+  ok "three units, one hardening"
+}
+
+check_systemd_verify() {
+  command -v systemd-analyze >/dev/null || skip "no systemd-analyze"
+  local unit level worst=0
+  for unit in berth berth-control berth-worker; do
+    # With a command that is here.
+    sed 's|^ExecStart=/usr/bin/berth |ExecStart=/bin/true |' "$DEPLOY/systemd/$unit.service" >"$unit.service"
+    systemd-analyze verify --man=no "./$unit.service" >out 2>&1 || fail "$unit: $(head -n 1 out)"
+    [ ! -s out ] || fail "$unit: $(head -n 1 out)"
+    level=$(systemd-analyze security --no-pager --offline=yes "./$unit.service" | sed -n 's/.*exposure level for .*: \([0-9.]*\).*/\1/p')
+    worst=$(printf '%s\n' "$level" "$worst" | sort -n | tail -n 1)
+  done
+  [ "${worst%.*}" -le 1 ] || fail "exposure level $worst (expected: below 2)"
+  ok "systemd-analyze verify finds nothing, and the exposure level is at most $worst of 10"
+}
+
+check_systemd_notify() {
+  need_jar
+  need python3
+  python3 "$DEPLOY/checks/notify.py" "$ROOT/bin/berth" >out || fail "$(tail -n 1 out)"
+  ok "$(tail -n 1 out)"
+}
