@@ -4,8 +4,9 @@
     python3 same_objects.py --plant A.yaml    changes each field of A in turn: each must be found
 
 These are no differences: the labels and the annotation that only Helm sets, the hash that Kustomize
-adds to the name of a ConfigMap, the order of lists whose elements have keys, and the form of a file
-in a ConfigMap, which is compared by its keys.
+adds to the name of a ConfigMap, the order of lists whose elements have keys, the form of a file in a
+ConfigMap, which is compared by its keys, and the blanks of a PromQL expression, which the parsers of
+YAML fold in two ways.
 """
 
 import copy
@@ -33,6 +34,8 @@ def normal(value, path=()):
             return normal(yaml.safe_load(value))
         if path[-1:] == ("name",) and HASHED.match(value):
             return HASHED.match(value).group(1)
+        if path[-1:] == ("expr",):
+            return " ".join(value.split())
     return value
 
 

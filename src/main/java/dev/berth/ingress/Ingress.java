@@ -286,7 +286,7 @@ public final class Ingress {
     if (draining) {
       return 4;
     }
-    return populated ? 2 : 1;
+    return unhealthyReason() == null ? 2 : 1;
   }
 
   /** Returns the reason why requests would fail now; null if all routed applications serve. */

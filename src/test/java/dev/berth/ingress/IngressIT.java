@@ -125,6 +125,7 @@ class IngressIT {
     nanos.addAndGet(startup.toNanos()); // waits for admission: does not count
     fresh.listening(8000);
     assertThat(fresh.unhealthyReason()).isEqualTo("Route table is not populated yet.");
+    assertThat(fresh.status()).isEqualTo(1);
     nanos.addAndGet(startup.toNanos() / 2);
     fresh.listening(8000); // another loop: the time does not begin again
     fresh.update(RouteTable.of("", Map.of("/starting", startingRoute())));
@@ -133,6 +134,7 @@ class IngressIT {
     assertThat(fresh.unreadyReason()).isNull();
     fresh.update(RouteTable.empty());
     assertThat(fresh.unhealthyReason()).isNull();
+    assertThat(fresh.status()).isEqualTo(2);
     fresh.drain();
     assertThat(fresh.unhealthyReason()).isEqualTo("This node is being drained.");
   }

@@ -1,0 +1,47 @@
+# Docker Compose: three nodes with Prometheus and Grafana.
+
+full compose
+full compose-config
+
+check_compose() {
+  need_go compose-spec github.com/compose-spec/compose-go/v2/cmd@v2.6.0 cmd
+  cp -r "$DEPLOY/compose" . && cd compose
+  "$TOOLS/bin/compose-spec" compose.yaml >model.yaml || fail "compose-go does not take compose.yaml"
+  sed 's/read_only:/readonly:/' compose.yaml >wrong.yaml
+  "$TOOLS/bin/compose-spec" wrong.yaml && fail "a wrong key was not found"
+  local source
+  for source in $(sed -n 's/^ *- \(\.\.\?\/[^:]*\):.*/\1/p' compose.yaml); do
+    [ -e "$DEPLOY/compose/$source" ] || fail "compose.yaml mounts $source, which does not exist"
+  done
+  ok "compose-go takes $(grep -c '^    image:' compose.yaml) services and a template of three; every mounted file exists"
+}
+
+# The commands of the service "certificates", and the files of the nodes with what they made.
+check_compose_config() {
+  need_jar
+  need_schemas
+  mkdir -p opt/bin tls
+  printf '#!/bin/sh\nexec java -jar "%s" "$@"\n' "$JAR" >opt/bin/berth
+  chmod +x opt/bin/berth
+  python - "$DEPLOY/compose/compose.yaml" >make.sh <<'PYTHON'
+import sys, yaml
+with open(sys.argv[1]) as file:
+    (script,) = yaml.safe_load(file)["services"]["certificates"]["command"]
+print(script.replace("$$", "$").replace("/var/lib/berth", "tls").replace("/opt/berth", "../opt"))
+PYTHON
+  bash -euc "$(cat make.sh)" || fail "the service certificates"
+  local before after each
+  before=$(cat tls/operator)
+  bash -euc "$(cat make.sh)" || fail "the service certificates, again"
+  after=$(cat tls/operator)
+  [ "$before" = "$after" ] && [ "${#before}" = 48 ] || fail "a second start makes other tokens"
+  for each in control worker; do
+    sed 's,/etc/berth/,,' "$DEPLOY/compose/$each.yaml" >"$each.yaml"
+  done
+  java -jar "$JAR" validate control.yaml --set berth.cluster.node=n1 || fail control.yaml
+  java -jar "$JAR" validate worker.yaml --set berth.cluster.node=n2 --set berth.cluster.advertise=n2 || fail worker.yaml
+  if command -v promtool >/dev/null; then
+    promtool check config --syntax-only "$DEPLOY/compose/prometheus.yml" || fail prometheus.yml
+  fi
+  ok "berth validate takes both files with the certificates and tokens of the first service"
+}
