@@ -202,8 +202,9 @@ check_kubernetes_pods() {
   (cd "$ROOT" && deploy/dist.sh "$home") || fail "deploy/dist.sh"
   chmod -R a+rX .
   chart berth >cluster.yaml
-  timeout 3000 unshare -n -m --propagation private "$TOOLS/venv/bin/python3" "$DEPLOY/checks/rehearsal.py" cluster.yaml "$home" "$PWD" >out ||
+  chart berth ${values[one]} >instance.yaml
+  timeout 3000 unshare -n -m --propagation private "$TOOLS/venv/bin/python3" "$DEPLOY/checks/rehearsal.py" cluster.yaml instance.yaml "$home" "$PWD" >out ||
     { cat out; fail "$(grep -m 1 -E '^FAILED|Error' out || tail -n 1 out)"; }
   cat out
-  ok "one control node and two workers: $(grep -c '^ok' out) steps; $(grep -o '[0-9]* requests answered' out | tail -n 1), none lost"
+  ok "an instance, and one control node with two workers: $(grep -c '^ok' out) steps; $(grep -o '[0-9]* requests answered' out | tail -n 1), none lost"
 }

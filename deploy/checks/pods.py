@@ -54,9 +54,9 @@ class Names(threading.Thread):
 
 
 class Cluster:
-    def __init__(self, work, home, manifests, secrets):
+    def __init__(self, work, home, secrets):
         self.work, self.home, self.secrets = work, home, secrets
-        self.objects = {(each["kind"], each["metadata"]["name"]): each for each in manifests}
+        self.objects = {}
         self.pods = []
         self.next_address = 10
         self.lock = threading.Lock()
@@ -67,6 +67,9 @@ class Cluster:
         run("mount", "-t", "tmpfs", "tmpfs", "/run")
         self.names = Names()
         self.names.start()
+
+    def apply(self, manifests):
+        self.objects = {(each["kind"], each["metadata"]["name"]): each for each in manifests}
 
     def object(self, kind, suffix):
         (found,) = [each for (k, name), each in self.objects.items() if k == kind and name.endswith(suffix)]
@@ -145,6 +148,22 @@ class Pod:
     # --- the process ---
 
     def start(self):
+        self.launch()
+        # One thread for all starts: the end of the thread that made a sandbox would end the sandbox.
+        threading.Thread(target=self.supervise, daemon=True).start()
+
+    def supervise(self):
+        while True:
+            self.probe(self.process)
+            self.process.wait()
+            if self.deleted:
+                return
+            self.ready = self.routed = False
+            self.restarts += 1
+            time.sleep(1)
+            self.launch()
+
+    def launch(self):
         os.makedirs(self.folder, exist_ok=True)
         net = f"p{self.address.rsplit('.', 1)[1]}"
         if self.process is None:
@@ -200,7 +219,6 @@ class Pod:
             raise SystemExit(f"{self.name}: the sandbox did not start: {open(self.log, encoding='utf-8').read()[-500:]}")
         self.pid = json.loads(first)["child-pid"]
         self.started = self.ready = False
-        threading.Thread(target=self.probe, args=(self.process,), daemon=True).start()
 
     def check(self, probe):
         try:
@@ -213,7 +231,7 @@ class Pod:
             connection.close()
 
     def probe(self, process):
-        """The probes of one start of the container, and its restart after its end."""
+        """The probes of one start of the container."""
         startup, readiness = self.container["startupProbe"], self.container["readinessProbe"]
         liveness = self.container["livenessProbe"]
         begun = time.monotonic()
@@ -239,13 +257,6 @@ class Pod:
             if good or bad >= readiness["failureThreshold"]:
                 self.ready = self.routed = good and not self.deleted
             time.sleep(readiness["periodSeconds"])
-        if not self.deleted:
-            process.wait()
-            self.ready = self.routed = False
-            self.restarts += 1
-            time.sleep(1)
-            if not self.deleted:
-                self.start()
 
     def signal(self, which):
         try:
@@ -317,7 +328,7 @@ class Load:
         self.slow_answered = 0
         self.lost = []
         self.lock = threading.Lock()
-        self.threads = [threading.Thread(target=self.client, args=(index < slow,)) for index in range(clients + slow)]
+        self.threads = [threading.Thread(target=self.client, args=(index < slow,), daemon=True) for index in range(clients + slow)]
         for each in self.threads:
             each.start()
 

@@ -1,6 +1,9 @@
 """Runs the cluster of rendered manifests as processes, and does to it what a cluster does.
 
-    python3 rehearsal.py MANIFESTS.yaml HOME WORK     HOME: a folder as /opt/berth of the image
+    python3 rehearsal.py CLUSTER.yaml INSTANCE.yaml HOME WORK
+
+The first two are the manifests of a cluster and of one instance. HOME is a folder as /opt/berth of
+the image.
 
 Times are generous, because the machine may be busy; they prove nothing about speed. Prints one line
 for each step. The exit code is 1 if one failed. Needs root, and namespaces of its
@@ -30,9 +33,11 @@ applications:
 """
 
 
-def main(manifests, home, work):
-    with open(manifests, encoding="utf-8") as file:
-        objects = [each for each in yaml.safe_load_all(file) if each]
+def main(of_cluster, of_instance, home, work):
+    objects = []
+    for manifests in (of_instance, of_cluster):
+        with open(manifests, encoding="utf-8") as file:
+            objects.append([each for each in yaml.safe_load_all(file) if each])
     berth = os.path.join(home, "bin", "berth")
     environment = {**os.environ, "BERTH_TOKEN": TOKENS["operator"]}
 
@@ -56,8 +61,11 @@ def main(manifests, home, work):
         }
 
     secrets = {"berth-tokens": TOKENS, **certificates(os.path.join(work, "certificates"))}
-    cluster = Cluster(work, home, objects, secrets)
+    cluster = Cluster(work, home, secrets)
     try:
+        cluster.apply(objects[0])
+        one_instance(cluster, command, home)
+        cluster.apply(objects[1])
         steps(cluster, command, secrets, work, home)
     except BaseException:
         for pod in cluster.pods:
@@ -80,6 +88,21 @@ def get(address, path, token=None, port=8265):
     connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
     response = connection.getresponse()
     return response.status, response.read().decode()
+
+
+def one_instance(cluster, command, home):
+    instance_set = cluster.object("StatefulSet", "-instance")
+    pod = cluster.start(instance_set)
+    wait(600, "an empty instance is ready", lambda: pod.ready)
+    command("deploy", os.path.join(home, "conf", "quickstart.yaml"), "--upload", "--wait", "--address", f"http://{pod.address}:8265")
+    assert get_echo(pod.address) == "hello"
+    code, took = pod.delete()
+    assert code == 0, code
+    pod = cluster.start(instance_set)
+    wait(600, "the instance is ready again", lambda: pod.ready)
+    assert get_echo(pod.address) == "hello"
+    print(f"ok one instance: ready without applications, deleted in {took:.0f} s, and serves what was deployed before")
+    pod.delete()
 
 
 def steps(cluster, command, secrets, work, home):
@@ -184,4 +207,4 @@ def renew(work, secrets):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main(*sys.argv[1:5])

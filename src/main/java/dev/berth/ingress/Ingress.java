@@ -278,7 +278,7 @@ public final class Ingress {
     if (draining) {
       return "This node is being drained.";
     }
-    return populated || started() ? null : "Route table is not populated yet.";
+    return populated || isStartupOver() ? null : "Route table is not populated yet.";
   }
 
   /** Returns the state in the numbers of Ray Serve's {@code serve_proxy_status}. */
@@ -298,7 +298,7 @@ public final class Ingress {
     if (blocked.getAsBoolean()) {
       return "An event loop is blocked by a handler.";
     }
-    return started()
+    return isStartupOver()
             || routes.routes().values().stream()
                 .map(IngressRoute::router)
                 .allMatch(router -> router == null || !router.routable().isEmpty())
@@ -306,8 +306,8 @@ public final class Ingress {
         : "No replicas are available yet.";
   }
 
-  /** Returns whether the time has passed in which missing routes and replicas fail the checks. */
-  private boolean started() {
+  /** Returns whether missing routes and replicas no longer fail the checks. */
+  private boolean isStartupOver() {
     long ends = startupEnds.get();
     return ends != 0 && nanoClock.getAsLong() - ends >= 0;
   }
