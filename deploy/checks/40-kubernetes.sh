@@ -23,6 +23,15 @@ chart() { "$TOOLS/bin/helm" template "$1" "$DEPLOY/helm/berth" --kube-version 1.
 need_kustomize() { need_go kustomize sigs.k8s.io/kustomize/kustomize/v5@v5.6.0; }
 need_helm() { need_go helm helm.sh/helm/v3/cmd/helm@v3.18.6; }
 need_schemas() { need_pip kubernetes-validate kubernetes-validate==1.34.1; }
+
+# What pods.py needs.
+need_sandboxes() {
+  need ip iproute2
+  need bwrap bubblewrap
+  [ "$(id -u)" = 0 ] || skip "network namespaces need root"
+  unshare -n -m ip link add b0 type bridge || skip "no bridge in a network namespace"
+}
+
 python() { PYTHONPATH=$DEPLOY/checks "$TOOLS/venv/bin/python3" "$@"; }
 
 check_kubernetes_rules() {
@@ -57,6 +66,7 @@ check_helm_lint() {
   refused 'replicas' --set workers.replicas=two
   refused 'memoryMiB' --set resources.memoryMiB=64
   refused 'state_dir' --set config.berth.state_dir=/tmp
+  refused 'ssl_ca_certs' --set config.http_options.ssl_ca_certs=/ca
   refused 'expected: more than' --set config.http_options.request_timeout_s=75
   refused 'fullnameOverride' --set fullnameOverride=A
   "$TOOLS/bin/helm" template a.b "$DEPLOY/helm/berth" --kube-version 1.34.0 >out 2>&1 && fail "the chart takes the release a.b"
@@ -71,7 +81,7 @@ check_helm_lint() {
   [[ $cluster_notes == *"The control node is a single point of failure."*"--host n1=shop-control-0"* ]] || fail "the notes of a cluster: $cluster_notes"
   [[ $instance_notes != *control* ]] || fail "the notes of an instance: $instance_notes"
   echo "$cluster_notes"
-  ok "lint, 7 wrong values refused, the notes name the single point of failure"
+  ok "lint, 8 wrong values refused, the notes name the single point of failure"
 }
 
 # Releases in one namespace share no name and no selector.
@@ -194,12 +204,9 @@ check_kubernetes_pods() {
   need_helm
   need_schemas
   need openssl
-  need ip iproute2
-  need bwrap bubblewrap
-  [ "$(id -u)" = 0 ] || skip "network namespaces need root"
-  unshare -n -m ip link add b0 type bridge || skip "no bridge in a network namespace"
+  need_sandboxes
   local home=$PWD/home
-  (cd "$ROOT" && deploy/dist.sh "$home") || fail "deploy/dist.sh"
+  (cd "$ROOT" && BERTH_DIST_JARS=$(dirname "$JAR") deploy/dist.sh "$home") || fail "deploy/dist.sh"
   chmod -R a+rX .
   chart berth >cluster.yaml
   chart berth ${values[one]} >instance.yaml

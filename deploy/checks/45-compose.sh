@@ -2,6 +2,7 @@
 
 full compose
 full compose-config
+full compose-nodes
 
 check_compose() {
   need_go compose-spec github.com/compose-spec/compose-go/v2/cmd@v2.6.0 cmd
@@ -43,5 +44,24 @@ PYTHON
   if command -v promtool >/dev/null; then
     promtool check config --syntax-only "$DEPLOY/compose/prometheus.yml" || fail prometheus.yml
   fi
+  rm -rf "$WORK/compose-tls"
+  cp -r tls "$WORK/compose-tls"
   ok "berth validate takes both files with the certificates and tokens of the first service"
+}
+
+# The nodes as processes, with the certificates and tokens of the check before.
+check_compose_nodes() {
+  need_jar
+  need_schemas
+  need_sandboxes
+  [ -d "$WORK/compose-tls" ] || skip "it needs what compose-config made"
+  local home=$PWD/home
+  (cd "$ROOT" && BERTH_DIST_JARS=$(dirname "$JAR") deploy/dist.sh "$home") || fail "deploy/dist.sh"
+  cp -r "$DEPLOY/compose" compose
+  cp -r "$WORK/compose-tls" tls
+  chmod a+rx . && chmod -R a+rX home compose
+  timeout 1800 unshare -n -m --propagation private "$TOOLS/venv/bin/python3" "$DEPLOY/checks/compose_nodes.py" compose "$home" "$PWD" tls >out ||
+    { cat out; fail "$(grep -m 1 -E '^FAILED|Error' out || tail -n 1 out)"; }
+  cat out
+  ok "three nodes as processes: $(grep -c '^ok' out) steps"
 }

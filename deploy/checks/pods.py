@@ -17,6 +17,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 
@@ -85,7 +86,8 @@ class Cluster:
             pod = Pod(self, owner, name or f"{base}-{suffix}", f"10.77.0.{self.next_address}")
             self.pods.append(pod)
         if owner["kind"] == "StatefulSet":
-            self.names.addresses[f"{pod.name}.{owner['spec']['serviceName']}.{DOMAIN}"] = pod.address
+            domain = ".".join(filter(None, (pod.name, owner["spec"]["serviceName"], DOMAIN)))
+            self.names.addresses[domain] = pod.address
         pod.start()
         return pod
 
@@ -116,6 +118,8 @@ class Pod:
     def volume(self, volume):
         path = os.path.join(self.folder, "volumes", volume["name"])
         group = self.spec["securityContext"]["fsGroup"]
+        if "hostPath" in volume:
+            return volume["hostPath"]["path"]
         if "configMap" in volume:
             content = self.cluster.object("ConfigMap", volume["configMap"]["name"])["data"]
             write_files(path, content, 0o444, group)
@@ -254,8 +258,8 @@ class Pod:
                     self.signal(signal.SIGKILL)
             good = self.check(readiness)
             bad = 0 if good else bad + 1
-            if good or bad >= readiness["failureThreshold"]:
-                self.ready = self.routed = good and not self.deleted
+            if not self.deleted and (good or bad >= readiness["failureThreshold"]):
+                self.ready = self.routed = good
             time.sleep(readiness["periodSeconds"])
 
     def signal(self, which):
@@ -319,20 +323,25 @@ def write_files(path, content, mode, group):
 
 
 class Load:
-    """Clients of the Service with connections that they use again. Each failure is a lost request."""
+    """Clients of the Service with connections that they use again. Each failure is a lost request.
 
-    def __init__(self, cluster, clients=8, slow=2):
+    Slow requests take longer than preStop and than the default of graceful_shutdown_timeout_s. Half
+    of the clients use a connection until the server closes it, so that SIGTERM meets open connections
+    and requests that run. The others connect again after some requests, as new clients do.
+    """
+
+    def __init__(self, cluster, clients=8, slow=4):
         self.cluster = cluster
         self.running = True
         self.answered = 0
         self.slow_answered = 0
         self.lost = []
         self.lock = threading.Lock()
-        self.threads = [threading.Thread(target=self.client, args=(index < slow,), daemon=True) for index in range(clients + slow)]
+        self.threads = [threading.Thread(target=self.client, args=(index < slow, index % 2 == 0), daemon=True) for index in range(clients + slow)]
         for each in self.threads:
             each.start()
 
-    def client(self, slow):
+    def client(self, slow, faithful):
         while self.running:
             endpoints = self.cluster.endpoints()
             if not endpoints:
@@ -341,12 +350,12 @@ class Load:
                 continue
             address = random.choice(endpoints)
             connection = http.client.HTTPConnection(address, 8000, timeout=70)
-            for _ in range(1 if slow else 40):
-                if not self.running:
-                    break
+            left = sys.maxsize if faithful else 1 if slow else 40
+            while self.running and left:
+                left -= 1
                 body = os.urandom(16).hex()
                 try:
-                    connection.request("POST", "/slow?ms=8000" if slow else "/echo", body)
+                    connection.request("POST", "/slow?ms=25000" if slow else "/echo", body)
                     response = connection.getresponse()
                     content = response.read().decode()
                     if response.status != 200 or not (slow or content == body):
