@@ -21,6 +21,7 @@ check_compose() {
 check_compose_config() {
   need_jar
   need_schemas
+  umask 022
   mkdir -p opt/bin tls
   printf '#!/bin/sh\nexec java -jar "%s" "$@"\n' "$JAR" >opt/bin/berth
   chmod +x opt/bin/berth
@@ -36,6 +37,7 @@ PYTHON
   bash -euc "$(cat make.sh)" || fail "the service certificates, again"
   after=$(cat tls/operator)
   [ "$before" = "$after" ] && [ "${#before}" = 48 ] || fail "a second start makes other tokens"
+  [ "$(stat -c %a tls tls/operator tls/prometheus tls/n1-key.pem | xargs)" = "711 600 644 600" ] || fail "modes: $(stat -c '%a %n' tls tls/*)"
   for each in control worker; do
     sed 's,/etc/berth/,,' "$DEPLOY/compose/$each.yaml" >"$each.yaml"
   done

@@ -198,6 +198,7 @@ class Pod:
         volumes = self.paths()
         for mount in self.container["volumeMounts"]:
             kind = "--ro-bind" if mount.get("readOnly") else "--bind"
+            sandbox += ["--perms", "0755", "--dir", os.path.dirname(mount["mountPath"])]
             sandbox += [kind, volumes[mount["name"]], mount["mountPath"]]
         if self.container["securityContext"]["readOnlyRootFilesystem"]:
             sandbox += ["--remount-ro", "/"]
