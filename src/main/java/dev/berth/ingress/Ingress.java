@@ -1,6 +1,7 @@
 package dev.berth.ingress;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.config.HealthOptions;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.LimitOptions;
@@ -30,6 +31,7 @@ import io.netty.channel.EventLoop;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
 import java.net.SocketAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -37,6 +39,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
@@ -88,6 +91,7 @@ public final class Ingress {
   private final AtomicInteger port;
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
   private volatile boolean populated;
+  private final AtomicLong startupEnds = new AtomicLong(); // 0 for never, and until it listens
   private final Queue<Runnable> ports = new ConcurrentLinkedQueue<>(); // each closes one
   private volatile boolean draining;
   private BooleanSupplier blocked = () -> false; // set before the loops start
@@ -274,7 +278,7 @@ public final class Ingress {
     if (draining) {
       return "This node is being drained.";
     }
-    return populated ? null : "Route table is not populated yet.";
+    return populated || isStartupOver() ? null : "Route table is not populated yet.";
   }
 
   /** Returns the state in the numbers of Ray Serve's {@code serve_proxy_status}. */
@@ -282,7 +286,7 @@ public final class Ingress {
     if (draining) {
       return 4;
     }
-    return populated ? 2 : 1;
+    return unhealthyReason() == null ? 2 : 1;
   }
 
   /** Returns the reason why requests would fail now; null if all routed applications serve. */
@@ -294,11 +298,18 @@ public final class Ingress {
     if (blocked.getAsBoolean()) {
       return "An event loop is blocked by a handler.";
     }
-    return routes.routes().values().stream()
-            .map(IngressRoute::router)
-            .allMatch(router -> router == null || !router.routable().isEmpty())
+    return isStartupOver()
+            || routes.routes().values().stream()
+                .map(IngressRoute::router)
+                .allMatch(router -> router == null || !router.routable().isEmpty())
         ? null
         : "No replicas are available yet.";
+  }
+
+  /** Returns whether missing routes and replicas no longer fail the checks. */
+  private boolean isStartupOver() {
+    long ends = startupEnds.get();
+    return ends != 0 && nanoClock.getAsLong() - ends >= 0;
   }
 
   /** Returns whether a request to a deployment of upstreams passed this instance before. */
@@ -375,6 +386,10 @@ public final class Ingress {
 
   void listening(int actualPort) {
     port.compareAndSet(0, actualPort);
+    Duration startup = settings.get(HealthOptions.STARTUP_S);
+    if (!startup.isZero()) {
+      startupEnds.compareAndSet(0, (nanoClock.getAsLong() + startup.toNanos()) | 1);
+    }
   }
 
   /** Returns the deployment whose slot a token holds; null if unknown. */

@@ -7,6 +7,7 @@ import dev.berth.api.BerthException;
 import dev.berth.api.DeploymentId;
 import dev.berth.api.Headers;
 import dev.berth.config.Backpressure;
+import dev.berth.config.HealthOptions;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.FakeUpstream.Call;
@@ -116,17 +117,42 @@ class IngressIT {
   }
 
   @Test
+  void afterStartupMissingRoutesAndReplicasFailNoCheck() throws Exception {
+    AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5); // the clock of a JVM may overflow
+    Duration startup = Duration.ofSeconds(30);
+    Settings settings = limits(16).with(HealthOptions.STARTUP_S, startup);
+    Ingress fresh = new Ingress(settings, new Meters("n", "a", "", false), nanos::get, 0xbe2a);
+    nanos.addAndGet(startup.toNanos()); // waits for admission: does not count
+    fresh.listening(8000);
+    assertThat(fresh.unhealthyReason()).isEqualTo("Route table is not populated yet.");
+    assertThat(fresh.status()).isEqualTo(1);
+    nanos.addAndGet(startup.toNanos() / 2);
+    fresh.listening(8000); // another loop: the time does not begin again
+    fresh.update(RouteTable.of("", Map.of("/starting", startingRoute())));
+    assertThat(fresh.unreadyReason()).isEqualTo("No replicas are available yet.");
+    nanos.addAndGet(startup.toNanos() / 2 + 1);
+    assertThat(fresh.unreadyReason()).isNull();
+    fresh.update(RouteTable.empty());
+    assertThat(fresh.unhealthyReason()).isNull();
+    assertThat(fresh.status()).isEqualTo(2);
+    fresh.drain();
+    assertThat(fresh.unhealthyReason()).isEqualTo("This node is being drained.");
+  }
+
+  private IngressRoute startingRoute() {
+    return new IngressRoute(
+        "starting",
+        upstream.emptyRouter(new DeploymentId("starting", "model")),
+        Backpressure.DEFAULTS,
+        null);
+  }
+
+  @Test
   void itIsReadyWhenEachRoutedDeploymentHasAReplica() throws Exception {
     assertThat(rig.get("/-/readyz").body()).isEqualTo("success");
     Map<String, IngressRoute> routes = new LinkedHashMap<>();
     routes.put("/", route());
-    routes.put(
-        "/starting",
-        new IngressRoute(
-            "starting",
-            upstream.emptyRouter(new DeploymentId("starting", "model")),
-            Backpressure.DEFAULTS,
-            null));
+    routes.put("/starting", startingRoute());
     ingress.update(RouteTable.of("", routes));
     HttpResponse<String> unready = rig.get("/-/readyz");
     assertThat(said(unready)).isEqualTo("503 No replicas are available yet.");
