@@ -197,7 +197,8 @@ public final class BerthNode {
       Function<NodeRole, InstanceRuntime> host,
       @Nullable ClusterMembershipClient side) {
     if (serve == null) {
-      return new WorkerRole(on, host, Objects.requireNonNull(side), threads.commands());
+      var there = Objects.requireNonNull(side);
+      return new WorkerRole(on, host, there, threads.commands(), this::drainAsked);
     }
     var parts =
         new LocalController.ControllerRoleParts(on, host, serve, this::announced, this::drainAsked);
