@@ -27,11 +27,22 @@ begin() { # version, figures
   fi
 }
 
+# Ant's jars have the times and the order of files on the disk.
+repack() { # jar, result, timestamp
+  local folder=target/release.jar result
+  result=$(readlink -f "$(dirname "$2")")/$(basename "$2")
+  rm -rf "$folder" && mkdir -p "$folder/jar"
+  (cd "$folder/jar" && jar --extract --file "../../$(basename "$1")" && find . -type f ! -path ./META-INF/MANIFEST.MF |
+    sort | sed 's|^\./||' >../entries && jar --create --file "$result" --manifest META-INF/MANIFEST.MF --date="$3" @../entries)
+  rm -r "$folder"
+}
+
 archive() { # version, timestamp
   local name=berth-$1 folder=$release/berth-$1
   mkdir -p "$folder"/{bin,lib,conf,examples}
   cp bin/berth "$folder/bin"
-  cp target/berth.jar target/berth-cluster.jar target/berth-examples.jar "$folder/lib"
+  cp target/berth.jar target/berth-cluster.jar "$folder/lib"
+  repack target/berth-examples.jar "$folder/lib/berth-examples.jar" "$2"
   cp conf/*.yaml "$folder/conf"
   sed -i 's|\.\./target/berth-examples\.jar|../lib/berth-examples.jar|; s|target/berth\.jar|lib/berth.jar|' "$folder"/conf/*.yaml
   cp -r src/examples/images "$folder/examples"

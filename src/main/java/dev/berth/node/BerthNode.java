@@ -197,8 +197,7 @@ public final class BerthNode {
       Function<NodeRole, InstanceRuntime> host,
       @Nullable ClusterMembershipClient side) {
     if (serve == null) {
-      var there = Objects.requireNonNull(side);
-      return new WorkerRole(on, host, there, threads.commands(), this::drainAsked);
+      return new WorkerRole(on, host, side, threads.commands(), this::drainAsked);
     }
     var parts =
         new LocalController.ControllerRoleParts(on, host, serve, this::announced, this::drainAsked);

@@ -437,9 +437,6 @@ final class ClusterMembershipClient implements LinkListener {
     }
     into.gauge("berth_nodes_unreachable", unreachable.size());
     into.gauge("berth_controller_connected", hasController ? 1 : 0);
-    if (tls.expirySeconds() > 0) {
-      into.with("of", "nodes").gauge("berth_certificate_expiry_seconds", tls.expirySeconds());
-    }
   }
 
   /** Creates the admin server for other nodes, which uses HTTPS. */

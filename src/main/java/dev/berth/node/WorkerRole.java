@@ -82,16 +82,20 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
   WorkerRole(
       InstanceContext on,
       Function<NodeRole, InstanceRuntime> hosts,
-      ClusterMembershipClient side,
+      @Nullable ClusterMembershipClient side,
       Executor offLoop,
       Runnable drainAsked) {
     this.on = on;
     this.host = hosts.apply(this);
-    this.side = side;
+    this.side = Objects.requireNonNull(side);
     this.drainAsked = drainAsked;
     this.control =
         new ControlNodeClient(
-            on.vertx(), side.peers, this::controlNode, () -> side.hasController, this::authority);
+            on.vertx(),
+            this.side.peers,
+            this::controlNode,
+            () -> this.side.hasController,
+            this::authority);
     this.jars =
         JarProvider.fetched(
             on.config().get(InstanceOptions.STATE_DIR).resolve("fetched"),
