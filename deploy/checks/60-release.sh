@@ -13,8 +13,9 @@ check_release_figures() {
 check_release() {
   command -v mvn >/dev/null || skip "mvn is not installed"
   local name version repository file artifact kind
+  git clone -q "$ROOT" one
+  git clone -q one another
   for name in one another; do
-    git clone -q "$ROOT" "$name"
     (cd "$name" && mvn -B -q -Prelease -DskipTests -Dmaven.test.skip=true -Dspotless.check.skip=true -Drelease.figures=false) || fail "mvn -Prelease failed in a clone"
     (cd "$name/target/release" && find . -type f | sort | xargs -d '\n' sha256sum) >"$name.sums"
   done
