@@ -29,8 +29,8 @@ set -x
 set +x
 echo "the commands ended"
 END
-  PATH=$PWD/bin:$PATH timeout 300 unshare -rn bash -eu -o pipefail run >output 2>&1 || { cat output *.log; fail "$(grep '^+ ' output | tail -n 1)"; }
+  PATH=$PWD/bin:$PATH timeout 600 unshare -rn bash -eu -o pipefail run >output 2>&1 || { cat output *.log; fail "$(grep '^+ ' output | tail -n 1)"; }
   cat output
   grep -q '^the commands ended' output || fail "the commands did not end"
-  ok "$(grep -c '^+ berth' output) commands of berth, and those beside them"
+  ok "$(grep -cE '^\++ berth ' output) commands of berth, and those beside them"
 }

@@ -11,6 +11,7 @@ import dev.berth.view.ApplicationStatus;
 import dev.berth.view.DeploymentStatus;
 import dev.berth.view.ReplicaPhase;
 import dev.berth.view.StatusTrigger;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -114,6 +115,13 @@ final class TransitionLog {
 
   /** Shows the states of applications and deployments, and the running replicas of each. */
   void show(MetricSeries into) {
+    Map<String, Integer> running = new HashMap<>();
+    states.forEach(
+        (subject, state) -> {
+          if (subject.startsWith("replica ") && RUNS.contains(state)) {
+            running.merge(subject.substring(8, subject.lastIndexOf('#')), 1, Integer::sum);
+          }
+        });
     states.forEach(
         (subject, state) -> {
           String name = subject.substring(subject.indexOf(' ') + 1);
@@ -123,16 +131,9 @@ final class TransitionLog {
             String[] id = name.split("#");
             MetricSeries of = into.with("application", id[0], "deployment", id[1]);
             of.with("status", state).gauge("berth_deployment_status", 1);
-            of.gauge("berth_replicas_running", running("replica " + name + "#"));
+            of.gauge("berth_replicas_running", running.getOrDefault(name, 0));
           }
         });
-  }
-
-  private long running(String replicas) {
-    return states.entrySet().stream()
-        .filter(each -> each.getKey().startsWith(replicas))
-        .filter(each -> RUNS.contains(each.getValue()))
-        .count();
   }
 
   private static LoggingEventBuilder line(Level level, DeploymentId deployment) {
