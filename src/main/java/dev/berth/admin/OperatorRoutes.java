@@ -59,7 +59,7 @@ record OperatorRoutes(
         .delete(APPLICATION + "/deployments/:deployment/replicas/:replica")
         .handler(this::killReplica);
     router.post("/api/v1/controller/restart").handler(this::restartController);
-    router.post("/api/v1/drain").handler(this::drain);
+    AdminRoutes.drain(commands::drain).mount(router);
   }
 
   private void details(RoutingContext context) {
@@ -143,10 +143,5 @@ record OperatorRoutes(
   private void restartController(RoutingContext context) {
     String told = "The controller was restarted.";
     AdminResponses.done(context, commands.restartController(), 200, told, "restart controller");
-  }
-
-  private void drain(RoutingContext context) {
-    String told = "The instance drains and then stops.";
-    AdminResponses.done(context, commands.drain(), 202, told, "drain");
   }
 }

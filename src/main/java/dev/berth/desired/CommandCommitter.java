@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -25,9 +26,14 @@ import org.slf4j.LoggerFactory;
  * off the loop, one command at a time.
  *
  * @param fails whether the last node registration could not be persisted, which is logged once
+ * @param notStored changes that could not be persisted
  */
 record CommandCommitter(
-    StateLog log, DeclaredJarStore jars, EntryReader reader, AtomicBoolean fails) {
+    StateLog log,
+    DeclaredJarStore jars,
+    EntryReader reader,
+    AtomicBoolean fails,
+    LongAdder notStored) {
   private static final Logger LOG = LoggerFactory.getLogger(CommandCommitter.class);
 
   /** Maximum number of attempts of a command, which is recomputed after each concurrent commit. */
@@ -102,6 +108,7 @@ record CommandCommitter(
       throw CommandRejectedException.unavailable(
           "outcome unknown: %s (expected: retry with the same Idempotency-Key)", late.getMessage());
     } catch (IOException failed) {
+      notStored.increment();
       if (!repeated || !fails.getAndSet(true)) {
         LOG.error("state: command: not stored: refused: {}", failed.toString());
       }

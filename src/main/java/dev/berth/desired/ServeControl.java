@@ -28,6 +28,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
@@ -156,7 +157,7 @@ public final class ServeControl implements BuildCache.BuildInputsLookup {
     this.log = log;
     this.jars = new DeclaredJarStore(log, nowMs, DeclaredJarStore.MAX_BYTES);
     this.reader = new EntryReader(jars, file);
-    this.commits = new CommandCommitter(log, jars, reader, new AtomicBoolean());
+    this.commits = new CommandCommitter(log, jars, reader, new AtomicBoolean(), new LongAdder());
     this.first = new InitialState(log, reader, nowMs);
     this.queue = new CommandQueue(offLoop, control);
     this.nodesQueue = new CommandQueue(offLoop, control);
@@ -318,6 +319,11 @@ public final class ServeControl implements BuildCache.BuildInputsLookup {
   /** Returns the number of waiting commands. Thread-safe. */
   public int waitingCommands() {
     return queue.size;
+  }
+
+  /** Returns the number of changes that could not be stored. Thread-safe. */
+  public long notStored() {
+    return commits.notStored().sum();
   }
 
   /** Returns the characters of the entries of earlier revisions. Thread-safe. */

@@ -199,7 +199,7 @@ public final class BerthNode {
       Function<NodeRole, InstanceRuntime> host,
       @Nullable ClusterMembershipClient side) {
     if (serve == null) {
-      return new WorkerRole(on, host, Objects.requireNonNull(side), threads.commands());
+      return new WorkerRole(on, host, side, threads.commands(), this::drainAsked);
     }
     var parts =
         new LocalController.ControllerRoleParts(on, host, serve, this::announced, this::drainAsked);

@@ -84,6 +84,7 @@ final class ControlRole extends LocalController
   private Future<Void> restoring = Future.succeededFuture(); // last attempt to fetch lost jars
   private long restores = -1; // timer id
   private boolean standsBy;
+  private volatile long lostNodes;
   private final UpstreamGrantLog grants;
   private final AddressPublisher addresses; // of the applications' consumers
   private final Set<String> told = new HashSet<>(); // bus names of nodes with all standing commands
@@ -95,6 +96,7 @@ final class ControlRole extends LocalController
     server = new ControlServer(side.controlLoops, rules(side), this, this::authority, this);
     addresses = new AddressPublisher(control, server, () -> side.members.list());
     this.standsBy = serve.nodes().standsBy() != null;
+    on.meters().addCounter("berth_nodes_lost", () -> lostNodes);
     grants = new UpstreamGrantLog(side, serve, control, this::tell, this::isDraining);
     actions.on(GrantUpstreams.class, grants::grant).on(ProbeOwner.class, grants::probe);
   }
@@ -297,7 +299,9 @@ final class ControlRole extends LocalController
       String node = gone.who().busName();
       told.remove(node);
       addresses.onNodeRemoved(node);
-      tell(gone instanceof RemovedAsLost ? new NodeLost(node) : new NodeLeft(node));
+      boolean lost = gone instanceof RemovedAsLost;
+      lostNodes += lost ? 1 : 0;
+      tell(lost ? new NodeLost(node) : new NodeLeft(node));
     } else if (news instanceof StandBy it) {
       standsBy = true;
       side.noController(); // local routers lose the controller, too

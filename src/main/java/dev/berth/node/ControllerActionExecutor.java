@@ -119,6 +119,7 @@ record ControllerActionExecutor(
         .on(Rescale.class, transitions::rescaled)
         .on(Rescale.class, rescale -> serve.autoscaled(rescale.deployment(), rescale.now()))
         .on(AskPolicy.class, policies::invoke)
+        .on(Forget.class, forget -> transitions.forget(forget.deployment()))
         .on(Forget.class, forget -> routing.get().forget(forget.deployment()))
         .on(Forget.class, forget -> policies.interrupt(forget.deployment()));
   }

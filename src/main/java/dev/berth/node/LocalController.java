@@ -273,6 +273,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
   public Future<Void> start() {
     Meters meters = on.meters();
     meters.add(scaling::show);
+    meters.add(transitions::show);
     meters.add(
         into -> {
           into.gauge("berth_commands_waiting", serve.waitingCommands(), CommandQueue.MAX_COMMANDS);
@@ -280,6 +281,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
           into.gauge(
               "berth_idempotent_answers", serve.logged().keptAnswers(), DesiredState.MAX_RESULTS);
           into.counter("berth_controller_restarts", restarts);
+          into.counter("berth_state_changes_not_stored", serve.notStored());
         });
     serve.endpointSplits().forEach(host.routes::split);
     return start(serve.logged().term());

@@ -6,12 +6,15 @@ import dev.berth.controller.ControllerAction.AnnounceDeployment;
 import dev.berth.controller.ControllerAction.AnnounceReplica;
 import dev.berth.controller.ControllerAction.Rescale;
 import dev.berth.controller.autoscaling.ScalingDecision;
+import dev.berth.metrics.MetricSeries;
 import dev.berth.view.ApplicationStatus;
 import dev.berth.view.DeploymentStatus;
 import dev.berth.view.ReplicaPhase;
 import dev.berth.view.StatusTrigger;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
@@ -19,13 +22,17 @@ import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * Log of state changes: one line for each change of an application, a deployment or a replica. The
- * subject, both states and the reason have keys of their own. Confined to the control loop.
+ * subject, both states and the reason have keys of their own. The last states are metrics. Confined
+ * to the control loop; the metrics are thread-safe.
  */
 final class TransitionLog {
   private static final Logger LOG = LoggerFactory.getLogger("dev.berth.Transitions");
   private static final String NOWHERE = "NONE";
 
-  final Map<String, String> states = new HashMap<>(); // last logged state, by subject
+  private static final Set<String> RUNS =
+      Set.of(ReplicaPhase.RUNNING.name(), ReplicaPhase.UPDATING.name());
+
+  final Map<String, String> states = new ConcurrentHashMap<>(); // last logged state, by subject
   private boolean draining;
 
   /**
@@ -99,6 +106,34 @@ final class TransitionLog {
           .addKeyValue("reason", decision.why())
           .log("deployment {}: {} -> {} replicas", change.deployment(), from, decision.replicas());
     }
+  }
+
+  /** Removes a deployment that ended. */
+  void forget(DeploymentId deployment) {
+    states.remove("deployment " + deployment);
+  }
+
+  /** Shows the states of applications and deployments, and the running replicas of each. */
+  void show(MetricSeries into) {
+    Map<String, Integer> running = new HashMap<>();
+    states.forEach(
+        (subject, state) -> {
+          if (subject.startsWith("replica ") && RUNS.contains(state)) {
+            running.merge(subject.substring(8, subject.lastIndexOf('#')), 1, Integer::sum);
+          }
+        });
+    states.forEach(
+        (subject, state) -> {
+          String name = subject.substring(subject.indexOf(' ') + 1);
+          if (subject.startsWith("application ")) {
+            into.with("application", name, "status", state).gauge("berth_application_status", 1);
+          } else if (subject.startsWith("deployment ")) {
+            String[] id = name.split("#");
+            MetricSeries of = into.with("application", id[0], "deployment", id[1]);
+            of.with("status", state).gauge("berth_deployment_status", 1);
+            of.gauge("berth_replicas_running", running.getOrDefault(name, 0));
+          }
+        });
   }
 
   private static LoggingEventBuilder line(Level level, DeploymentId deployment) {

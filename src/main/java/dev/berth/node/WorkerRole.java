@@ -70,24 +70,32 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
   private final ControlNodeClient control;
   private final JarProvider jars;
   private final RemoteBuildFetcher code;
+  private final Runnable drainAsked;
   private final Promise<Void> commanded = Promise.promise();
   private @Nullable Welcome welcome; // last received
   private @Nullable ControlClient client; // set once this node listens
 
   /**
    * @param offLoop executor that may block
+   * @param drainAsked begins the drain of the instance
    */
   WorkerRole(
       InstanceContext on,
       Function<NodeRole, InstanceRuntime> hosts,
-      ClusterMembershipClient side,
-      Executor offLoop) {
+      @Nullable ClusterMembershipClient side,
+      Executor offLoop,
+      Runnable drainAsked) {
     this.on = on;
     this.host = hosts.apply(this);
-    this.side = side;
+    this.side = Objects.requireNonNull(side);
+    this.drainAsked = drainAsked;
     this.control =
         new ControlNodeClient(
-            on.vertx(), side.peers, this::controlNode, () -> side.hasController, this::authority);
+            on.vertx(),
+            this.side.peers,
+            this::controlNode,
+            () -> this.side.hasController,
+            this::authority);
     this.jars =
         JarProvider.fetched(
             on.config().get(InstanceOptions.STATE_DIR).resolve("fetched"),
@@ -167,7 +175,12 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
 
   @Override
   public List<AdminRoutes> operators(Function<ControllerCommands, AdminRoutes> here) {
-    return List.of(new JarRoutes(jars)::mountFetched);
+    return List.of(AdminRoutes.drain(this::drainRequested), new JarRoutes(jars)::mountFetched);
+  }
+
+  private Future<Void> drainRequested() {
+    drainAsked.run();
+    return Future.succeededFuture();
   }
 
   @Override

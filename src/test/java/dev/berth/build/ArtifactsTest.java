@@ -160,4 +160,72 @@ class ArtifactsTest {
         .isNotEmpty()
         .allSatisfy(each -> assertThat(each).contains("com/google/re2j").contains("re2j 1."));
   }
+
+  private static List<Path> publishedPoms() throws IOException {
+    try (Stream<Path> files = Files.list(Path.of("src/artifacts"))) {
+      return files.filter(each -> each.toString().endsWith(".xml")).sorted().toList();
+    }
+  }
+
+  /** Source: the requirements of Maven Central for a published component. */
+  @Test
+  void publishedPomsSatisfyTheRulesOfMavenCentral() throws Exception {
+    assertThat(publishedPoms()).hasSize(6);
+    List<Path> all = new ArrayList<>(publishedPoms());
+    all.add(Path.of("pom.xml"));
+    for (Path file : all) {
+      Document pom = pom(file);
+      for (String required :
+          List.of(
+              "groupId",
+              "artifactId",
+              "version",
+              "name",
+              "description",
+              "url",
+              "licenses/license/name",
+              "licenses/license/url",
+              "developers/developer/name",
+              "developers/developer/organization",
+              "developers/developer/organizationUrl",
+              "scm/connection",
+              "scm/developerConnection",
+              "scm/url")) {
+        assertThat(elements(pom, "/project/" + required))
+            .as("%s: %s", file, required)
+            .singleElement()
+            .satisfies(each -> assertThat(each.getTextContent()).isNotBlank());
+      }
+      assertThat(elements(pom, "/project/repositories")).as("%s: repositories", file).isEmpty();
+      assertThat(elements(pom, "//dependency[version[contains(., 'SNAPSHOT')]]")).isEmpty();
+    }
+  }
+
+  @Test
+  void bomNamesAllOtherArtifacts() throws Exception {
+    List<String> others =
+        publishedPoms().stream()
+            .map(each -> each.getFileName().toString().replace(".xml", ""))
+            .filter(each -> !each.equals("berth-bom"))
+            .toList();
+    Document bom = pom(Path.of("src/artifacts/berth-bom.xml"));
+    assertThat(elements(bom, "/project/dependencyManagement/dependencies/dependency"))
+        .extracting(each -> text(each, "artifactId"))
+        .containsExactlyInAnyOrderElementsOf(others);
+  }
+
+  @Test
+  void documentsNameTheVersionOfTheBuild() throws Exception {
+    String version = elements(pom(Path.of("pom.xml")), "/project/version").get(0).getTextContent();
+    for (String file :
+        List.of(
+            "docs/guide/packaging.md",
+            "docs/getting-started.md",
+            "src/it/coordinates/sample/pom.xml")) {
+      assertThat(Files.readString(Path.of(file)))
+          .as(file)
+          .containsPattern("version>" + Pattern.quote(version) + "</");
+    }
+    assertThat(Files.readString(Path.of("docs/CHANGELOG.md"))).contains("\n## " + version);
+  }
 }

@@ -17,6 +17,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
 
 class NodeRegistryTest extends ServeControlRig {
@@ -151,7 +152,7 @@ class NodeRegistryTest extends ServeControlRig {
     DeclaredJarStore jars = new DeclaredJarStore(log, () -> nowMs, DeclaredJarStore.MAX_BYTES);
     EntryReader reader =
         new EntryReader(jars, ConfigReader.read("file", folder, "{applications: []}"));
-    return new CommandCommitter(log, jars, reader, new AtomicBoolean());
+    return new CommandCommitter(log, jars, reader, new AtomicBoolean(), new LongAdder());
   }
 
   /** Another thread commits a node, unless it has to wait for the caller. */

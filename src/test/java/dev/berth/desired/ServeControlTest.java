@@ -968,6 +968,7 @@ class ServeControlTest extends ServeControlRig {
             .hasMessageContaining("No space left");
       }
       assertThat(lines.all()).as("one for each command").hasSize(2);
+      assertThat(control.notStored()).isEqualTo(2);
     }
     assertThat(toldSince()).isEmpty();
     assertThat(names()).containsExactly("a", "b");

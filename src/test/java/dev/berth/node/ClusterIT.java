@@ -153,6 +153,14 @@ class ClusterIT {
   }
 
   @Test
+  void drainOfWorkerDrainsThisNodeAlone() throws Exception {
+    TestNode worker = nodes.get(1);
+    assertThat(worker.admin("POST", "/api/v1/drain", "").statusCode()).isEqualTo(202);
+    assertThat(TestNode.await(worker.node.stopAsked())).isEqualTo("POST /api/v1/drain");
+    assertThat(nodes.get(0).node.stopAsked().isComplete()).as("the control node").isFalse();
+  }
+
+  @Test
   void oneReplicaAnswersWhatIsAskedAtAnyNode() {
     deploy(1);
     String replica = replicas(nodes.get(0)).keySet().iterator().next();

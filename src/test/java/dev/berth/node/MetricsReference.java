@@ -47,6 +47,7 @@ final class MetricsReference {
       - Labels are bounded: routes come from the configuration, unknown methods are `OTHER`, and a replica
         distinguishes 32 classes of failures and counts the rest as `other`.
       - User code can register [its own meters](guide/handlers.md#the-context), with help texts by `describe`.
+      - `deploy/prometheus` and `deploy/grafana` have [alerts and a dashboard](guide/operations.md#monitoring).
 
       ## Vert.x's own
 

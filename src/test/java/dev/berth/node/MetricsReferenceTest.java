@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import dev.berth.ingress.Certificates;
 import dev.berth.metrics.Meters;
 import dev.berth.replica.CountingReplica;
+import io.netty.pkitesting.CertificateBuilder;
+import io.netty.pkitesting.X509Bundle;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetSocketAddress;
@@ -88,20 +91,29 @@ class MetricsReferenceTest {
           role: %s
           control: ["n1@127.0.0.1:%d"]
           bind: 127.0.0.1
-          insecure: true
+          tls: {cert_file: %s, key_file: %s, ca_file: %s}
           event_bus: true
           ports: {control: %d, data: 0, consensus: %d, https: 0, bus: 0}
       """;
 
   @TempDir private Path folder;
+  private X509Bundle authority;
 
-  private String cluster(String node, String role, int control, int own) {
-    return CLUSTER.formatted(folder.resolve(node), node, role, control, own, ClusterIT.freePort());
+  private String cluster(String node, String role, int control, int own) throws Exception {
+    Path tls = Files.createDirectories(folder.resolve("tls-" + node));
+    X509Bundle bundle = new CertificateBuilder().subject("CN=" + node).buildIssuedBy(authority);
+    Path certificate = Certificates.write(tls.resolve("cert"), bundle.getCertificatePathPEM());
+    Path key = Certificates.write(tls.resolve("key"), bundle.getPrivateKeyPEM());
+    Path ca = Certificates.write(tls.resolve("ca"), authority.getCertificatePEM());
+    int consensus = ClusterIT.freePort();
+    return CLUSTER.formatted(
+        folder.resolve(node), node, role, control, certificate, key, ca, own, consensus);
   }
 
   /** Run with {@code -Dberth.docs.write=true} to write the file anew. */
   @Test
   void theReferenceSaysWhatAnInstanceExports() throws Exception {
+    authority = Certificates.authority();
     int control = ClusterIT.freePort();
     HttpServer model = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
     model.createContext("/", MetricsReferenceTest::chat);

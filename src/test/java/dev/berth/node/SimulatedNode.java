@@ -188,7 +188,7 @@ public final class SimulatedNode {
       @Nullable ClusterMembershipClient side) {
     ClusterMembershipClient there = Objects.requireNonNull(side);
     return serve == null
-        ? new WorkerRole(on, host, there, around.offLoop) {
+        ? new WorkerRole(on, host, there, around.offLoop, () -> {}) {
           @Override
           public Future<BuildCache.BuildInputs> elsewhere(String application, String build) {
             return around.code.apply(application, build);

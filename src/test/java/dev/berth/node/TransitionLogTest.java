@@ -10,6 +10,7 @@ import dev.berth.controller.ControllerAction.AnnounceDeployment;
 import dev.berth.controller.ControllerAction.AnnounceReplica;
 import dev.berth.controller.DeploymentVersion;
 import dev.berth.fakes.LogLines;
+import dev.berth.metrics.Meters;
 import dev.berth.view.ApplicationStatus;
 import dev.berth.view.DeploymentStatus;
 import dev.berth.view.ReplicaPhase;
@@ -139,5 +140,31 @@ class TransitionLogTest {
     assertThat(pairs()).contains("from=NONE");
     replica(ReplicaPhase.STARTING, "");
     assertThat(pairs()).contains("from=NONE");
+  }
+
+  @Test
+  void metricsShowStatesAndRunningReplicasUntilTheDeploymentEnds() {
+    Meters meters = new Meters("n", "here", "", false);
+    meters.add(transitions::show);
+    application(ApplicationStatus.DEPLOY_FAILED, "front: no model");
+    deployment(DeploymentStatus.DEPLOY_FAILED, StatusTrigger.REPLICA_STARTUP_FAILED, "no model");
+    replica(ReplicaPhase.STARTING, "");
+    String id = "application=\"shop\",deployment=\"front\"";
+    assertThat(meters.scrape("text/plain"))
+        .contains("berth_application_status{application=\"shop\",status=\"DEPLOY_FAILED\"} 1.0")
+        .contains("berth_deployment_status{" + id + ",status=\"DEPLOY_FAILED\"} 1.0")
+        .contains("berth_replicas_running{" + id + "} 0.0");
+
+    application(ApplicationStatus.RUNNING, "");
+    replica(ReplicaPhase.RUNNING, "");
+    assertThat(meters.scrape("text/plain"))
+        .contains("berth_application_status{application=\"shop\",status=\"RUNNING\"} 1.0")
+        .doesNotContain("berth_application_status{application=\"shop\",status=\"DEPLOY_FAILED\"}")
+        .contains("berth_replicas_running{" + id + "} 1.0");
+
+    transitions.forget(FRONT);
+    assertThat(meters.scrape("text/plain"))
+        .doesNotContain("berth_replicas_running{")
+        .doesNotContain("berth_deployment_status{");
   }
 }

@@ -209,6 +209,9 @@ public final class LinkBus implements BusSender {
   /** Reports the metrics of all links. Thread-safe. */
   public void show(MetricSeries into) {
     counters.show(into);
+    if (tls.expirySeconds() > 0) {
+      into.with("of", "nodes").gauge("berth_certificate_expiry_seconds", tls.expirySeconds());
+    }
     SortedMap<String, Long> bytes = new TreeMap<>(); // two processes may briefly share a name
     peers.forEach(
         (peer, known) -> bytes.merge(NodeInfo.nameOf(peer), known.inFlight().inUse(), Long::sum));

@@ -69,6 +69,14 @@ public final class LinkTls {
     return vertx.executeBlocking(watch::current).map(read -> new LinkTls(watch));
   }
 
+  /**
+   * Returns the end of validity of the certificate, in seconds since 1970; 0 without TLS.
+   * Thread-safe.
+   */
+  public long expirySeconds() {
+    return watch == null ? 0 : watch.expirySeconds();
+  }
+
   // --- clients and servers ---
 
   /**

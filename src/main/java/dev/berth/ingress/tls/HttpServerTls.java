@@ -53,6 +53,11 @@ public final class HttpServerTls {
         .map(applied -> options);
   }
 
+  /** Returns the end of validity of the certificate, in seconds since 1970. Thread-safe. */
+  public long expirySeconds() {
+    return watch.expirySeconds();
+  }
+
   /**
    * Runs a task on a dedicated thread, so that blocking user code cannot delay a certificate
    * reload.

@@ -26,7 +26,7 @@ public final class TlsFileWatcher {
   private final String of;
 
   // Guarded by this.
-  private @Nullable TlsMaterial material; // null until first read
+  private volatile @Nullable TlsMaterial material; // null until first read; read without a lock
   private List<Buffer> failedContents = List.of();
   private boolean failureSaid;
 
@@ -62,6 +62,15 @@ public final class TlsFileWatcher {
   private static String whyNotNative() {
     Throwable cause = OpenSsl.unavailabilityCause();
     return cause == null ? "no BoringSSL" : "no BoringSSL: " + cause;
+  }
+
+  /**
+   * Returns the end of validity of the current certificate, in seconds since 1970; 0 before the
+   * first read. Never blocks.
+   */
+  public long expirySeconds() {
+    TlsMaterial known = material;
+    return known == null ? 0 : known.own().getNotAfter().toInstant().getEpochSecond();
   }
 
   /** Returns the contents of changed files; null if unchanged or unusable. */
