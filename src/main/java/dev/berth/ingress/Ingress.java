@@ -19,6 +19,7 @@ import dev.berth.metrics.MetricSeries;
 import dev.berth.net.http.RequestDecoder;
 import dev.berth.net.http.RequestDecoderInstaller;
 import dev.berth.net.tls.TlsFiles;
+import dev.berth.net.tls.TlsMaterial;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
@@ -35,6 +36,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
@@ -89,6 +91,7 @@ public final class Ingress {
   private final Map<EventLoop, ServingLoop> loops = new ConcurrentHashMap<>();
   final @Nullable HttpServerTls tls; // null for plain HTTP
   private final AtomicInteger port;
+  final Set<DeploymentId> explainNext = ConcurrentHashMap.newKeySet();
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
   private volatile boolean populated;
   private final AtomicLong startupEnds = new AtomicLong(); // 0 for never, and until it listens
@@ -126,7 +129,7 @@ public final class Ingress {
     this.requestRoom = new RequestMemoryBudget(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
     this.answerRoom = new ResponseMemoryBudget(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
     TlsFiles files = HttpOptions.tls(settings);
-    this.tls = files == null ? null : new HttpServerTls(settings, files);
+    this.tls = files == null ? null : new HttpServerTls(settings, files, "tls");
     this.shown =
         List.of(meters.addNodeGauge("serve_proxy_status", this::status), meters.add(this::show));
   }
@@ -217,6 +220,21 @@ public final class Ingress {
   /** Returns the listening port, or 0 if any free port was requested and no loop listens yet. */
   public int port() {
     return port.get();
+  }
+
+  /** Returns the TLS contents of new connections; null for plain HTTP. May read files. */
+  public @Nullable TlsMaterial tls() {
+    return tls == null ? null : tls.current();
+  }
+
+  /**
+   * Explains the next request of a deployment that arrives here, whatever its header. Thread-safe.
+   *
+   * @return true
+   */
+  public boolean explainNext(DeploymentId deployment) {
+    explainNext.add(deployment);
+    return true;
   }
 
   /** Removes the metrics of the ingress. */

@@ -184,6 +184,9 @@ final class InstanceWiring {
     peer = side == null ? null : side.peerServer(meters, routes);
     List<AdminRoutes> all = new ArrayList<>(side == null ? List.of() : side.ofAllNodes());
     all.addAll(routes);
+    all.addAll(
+        DashboardRoutes.of(
+            config.settings(), identity.node(), ingress, plane.routers, explained, meters));
     all.addAll(role.forwarded());
     admin = new AdminVerticle(config.settings(), meters, all);
     feed =
@@ -211,7 +214,6 @@ final class InstanceWiring {
   }
 
   private ServeRoutes serveRoutes(ControllerCommands commands) {
-    String version = InstanceWiring.class.getPackage().getImplementationVersion();
     return new ServeRoutes(
         commands,
         (deployment, replica) -> host.replicas.kill(deployment, replica),
@@ -219,7 +221,7 @@ final class InstanceWiring {
         new HttpView(config.settings(), ingress::port, ingress::status),
         plane.host::blockedLoops,
         meters,
-        version == null ? "unknown" : version,
+        DashboardRoutes.version(),
         identity.node());
   }
 
