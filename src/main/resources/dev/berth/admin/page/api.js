@@ -1,0 +1,185 @@
+// Requests to the admin port, and the live feed. The token lives in this module's memory only.
+
+let token = null;
+let asked = null;
+
+export const page = { role: 'operator', by: null, tokens: false, askToken: async () => null };
+
+export class Refused extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export const path = (strings, ...values) => String.raw({ raw: strings }, ...values.map(encodeURIComponent));
+
+export function forget() {
+  token = null;
+}
+
+export const known = () => token !== null;
+
+/** Sends a request, and asks for the token once if one is needed. Returns the response if it is 2xx. */
+export async function send(method, where, { body, headers = {}, signal } = {}) {
+  for (;;) {
+    const used = token;
+    const all = { ...headers, ...(used ? { authorization: `Bearer ${used}` } : {}) };
+    if (method !== 'GET') all['idempotency-key'] = id();
+    const answer = await fetch(where, { method, body, headers: all, signal, cache: 'no-store', credentials: 'omit', redirect: 'error' });
+    if (answer.ok) return answer;
+    if (answer.status === 401) {
+      await answer.body?.cancel();
+      if (used === token) await ask(used !== null);
+      continue;
+    }
+    const text = await answer.text();
+    let told = {};
+    try {
+      told = JSON.parse(text);
+    } catch { /* text */ }
+    throw new Refused(answer.status, told.code, [told.message ?? told.error ?? text.slice(0, 500), ...(told.problems ?? [])].join('\n'));
+  }
+}
+
+function ask(wrong) {
+  asked ??= page.askToken(wrong).then(typed => {
+    token = typed;
+    asked = null;
+  });
+  return asked;
+}
+
+export const get = async (where, options) => (await send('GET', where, options)).json();
+
+function id() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, each => each.toString(16).padStart(2, '0')).join('');
+}
+
+/** The events of a response, as [name, text] pairs. */
+export async function* events(answer) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const blocks = (rest + value).split('\n\n');
+      rest = blocks.pop();
+      for (const block of blocks) {
+        const lines = block.split('\n');
+        const data = lines.filter(line => line.startsWith('data:')).map(line => line.slice(5).trimStart());
+        if (data.length) yield [lines.find(line => line.startsWith('event:'))?.slice(6).trim() ?? 'message', data.join('\n')];
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+const FINAL = new Set([401, 403, 404]);
+
+/** One connection with the topics of the view that is shown. Reconnects with back-off. */
+class Live {
+  state = 'connecting';
+  why = '';
+  hello = null;
+  topics = new Map();
+  changed = () => {};
+  #abort = null;
+  #timer = 0;
+  #wait = 1000;
+  #query = '';
+
+  /** Follows other topics; known entries of topics that remain are kept until their snapshot arrives. */
+  follow(names, filters = []) {
+    const query = new URLSearchParams([['topics', names.map(encodeURIComponent).join(',')], ...filters]).toString();
+    if (query === this.#query && this.#abort) return;
+    this.#query = query;
+    this.topics = new Map(names.map(name => [name, this.topics.get(name) ?? { entries: new Map(), at: 0, skipped: 0 }]));
+    this.#wait = 1000;
+    this.#connect();
+  }
+
+  stop(why) {
+    clearTimeout(this.#timer);
+    this.#abort?.abort();
+    this.#abort = null;
+    this.#say('paused', why);
+  }
+
+  resume() {
+    this.#connect();
+  }
+
+  of(topic) {
+    return this.topics.get(topic) ?? { entries: new Map(), at: 0, skipped: 0 };
+  }
+
+  now() {
+    return Date.now() + (this.hello ? this.hello.at_ms - this.hello.here : 0);
+  }
+
+  #say(state, why = '') {
+    this.state = state;
+    this.why = why;
+    this.changed();
+  }
+
+  async #connect() {
+    clearTimeout(this.#timer);
+    this.#abort?.abort();
+    const abort = (this.#abort = new AbortController());
+    if (this.state !== 'live') this.#say('connecting');
+    let final = false;
+    try {
+      const answer = await send('GET', `/api/v1/live?${this.#query}`, { signal: abort.signal });
+      for await (const [name, data] of events(answer)) {
+        if (abort.signal.aborted) return;
+        this.#wait = 1000;
+        if (!this.#event(name, JSON.parse(data))) break;
+      }
+      this.why = 'the feed ended';
+    } catch (failure) {
+      this.why = failure.message;
+      final = FINAL.has(failure.status);
+    }
+    if (abort.signal.aborted) return;
+    this.#say(final ? 'refused' : 'lost', this.why);
+    if (final) return;
+    this.#timer = setTimeout(() => this.#connect(), this.#wait * (0.8 + Math.random() * 0.4));
+    this.#wait = Math.min(30_000, this.#wait * 2);
+  }
+
+  /** False if the connection must be renewed. */
+  #event(name, data) {
+    if (name === 'hello') {
+      this.hello = { ...data, here: Date.now() };
+      this.#say('live');
+      return true;
+    }
+    const topic = this.topics.get(data.topic);
+    if (!topic) return true;
+    if (name === 'snapshot') {
+      topic.entries = new Map(Object.entries(data.entries));
+      topic.unavailable = null;
+    } else if (name === 'delta') {
+      if (data.seq !== topic.seq + 1) return false;
+      data.removed?.forEach(key => topic.entries.delete(key));
+      for (const key in data.changed) topic.entries.set(key, data.changed[key]);
+    } else if (name === 'skipped') {
+      topic.skipped += data.skipped;
+    } else if (name === 'unavailable') {
+      topic.unavailable = data;
+      topic.entries.clear();
+    }
+    topic.seq = data.seq ?? topic.seq;
+    topic.at = data.at_ms ?? topic.at;
+    this.changed();
+    return true;
+  }
+}
+
+export const live = new Live();

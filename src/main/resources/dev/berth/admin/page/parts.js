@@ -1,0 +1,213 @@
+// Parts that several views use: tables and lists of any length, bars, states, forms, confirmations.
+
+import { h, sync } from './dom.js';
+import { Refused, page } from './api.js';
+import { count } from './format.js';
+
+const ROW = 30;
+const HEADING = 30;
+const narrow = matchMedia('(max-width: 640px)');
+
+/** Draws again all that depends on the width or the theme; main.js sets it. */
+export const redraw = { now: () => {} };
+
+/**
+ * A table whose rows exist only where they are visible, so its length does not matter. A column is {name, of,
+ * width, num, wide (not on narrow screens), sort}. `of` returns a text or a description.
+ */
+export function grid({ label, columns, rows, key, empty = 'None.', tall, sorted, mark }) {
+  if (!rows.length) return h('p', { class: 'empty' }, empty);
+  let state = null;
+  return h('div', {
+    key: `grid ${label}`, class: `grid${tall ? ' tall' : ''}`, role: 'table', tabindex: 0, 'aria-label': label, 'aria-rowcount': rows.length + 1,
+    hook: {
+      own: true,
+      create(node) {
+        node.grid = { by: sorted ?? null, down: true };
+        node.onscroll = () => drawGrid(node);
+        node.watch = new ResizeObserver(() => drawGrid(node));
+        node.watch.observe(node);
+      },
+      update(node) {
+        state = node.grid;
+        Object.assign(state, { columns: columns.filter(each => !(each.wide && narrow.matches)), rows, key, mark });
+        drawGrid(node);
+      },
+      remove: node => node.watch.disconnect(),
+    },
+  });
+}
+
+function drawGrid(node) {
+  const { columns, rows, key, mark, by, down } = node.grid;
+  const column = columns.find(each => each.name === by && each.sort);
+  let shown = rows;
+  if (column) {
+    const order = new Map(rows.map(row => [row, column.sort(row) ?? -Infinity]));
+    shown = [...rows].sort((a, b) => (order.get(a) < order.get(b) ? 1 : order.get(a) > order.get(b) ? -1 : 0));
+    if (!down) shown.reverse();
+  }
+  const widths = columns.map(each => each.width ?? 'minmax(7rem, 1fr)');
+  node.style.setProperty('--cols', widths.join(' '));
+  node.style.setProperty('--least', `${widths.reduce((sum, each) => sum + Number(/[\d.]+/.exec(each)[0]) + 0.8, 0)}rem`);
+  const first = Math.max(0, Math.floor(node.scrollTop / ROW) - 8);
+  const last = Math.min(shown.length, first + Math.ceil((node.clientHeight || 600) / ROW) + 18);
+  const cell = (each, row) => {
+    const value = each.of(row);
+    const text = typeof value === 'string' || typeof value === 'number';
+    return h('span', { role: 'cell', class: each.num ? 'num' : null, title: text && !each.num ? value : null }, value);
+  };
+  sync(node,
+    h('div', { class: 'row head', role: 'row' }, columns.map(each => {
+      const active = column === each;
+      return h('span', { role: 'columnheader', key: each.name, class: each.num ? 'num' : null, 'aria-sort': active ? (down ? 'descending' : 'ascending') : null },
+        each.sort
+          ? h('button', { on: { click: () => {
+              Object.assign(node.grid, { by: each.name, down: active ? !down : true });
+              drawGrid(node);
+            } } }, each.name, active ? (down ? ' ↓' : ' ↑') : '')
+          : each.name);
+    })),
+    h('div', { class: 'rows', role: 'rowgroup', vars: { height: `${shown.length * ROW}px`, from: `${first * ROW}px` } },
+      shown.slice(first, last).map((row, at) =>
+        h('div', { class: `row ${mark?.(row) ?? ''}`, role: 'row', key: key(row), 'aria-rowindex': first + at + 2 },
+          columns.map(each => cell(each, row))))));
+}
+
+/** Boxes of equal size in rows, of any number; `groups` is a list of [title, items]. */
+export function tiles({ label, groups, width, height, of }) {
+  return h('div', {
+    key: `tiles ${label}`, class: 'tiles', tabindex: 0, role: 'region', 'aria-label': label,
+    hook: {
+      own: true,
+      create(node) {
+        node.onscroll = () => node.draw();
+        node.watch = new ResizeObserver(() => node.draw());
+        node.watch.observe(node);
+      },
+      update(node) {
+        node.draw = () => {
+          const across = Math.max(1, Math.floor((node.clientWidth - 2) / width));
+          let top = 0;
+          const lines = [];
+          const add = (line, size) => {
+            lines.push([top, line]);
+            top += size;
+          };
+          for (const [title, items] of groups) {
+            add(h('h3', { key: `t${title}` }, title, h('small', {}, count(items.length))), HEADING);
+            for (let at = 0; at < items.length; at += across) add(() => h('div', { key: `${title}${at}`, class: 'line', vars: { across } }, items.slice(at, at + across).map(of)), height);
+          }
+          const shown = lines.filter(([at]) => at > node.scrollTop - 2 * height && at < node.scrollTop + (node.clientHeight || 600) + 2 * height);
+          sync(node, h('div', { class: 'rows', vars: { height: `${top}px`, from: `${shown[0]?.[0] ?? 0}px`, each: `${height}px` } },
+            shown.map(([, line]) => (typeof line === 'function' ? line() : line))));
+        };
+        node.draw();
+      },
+      remove: node => node.watch.disconnect(),
+    },
+  });
+}
+
+const GOOD = new Set(['RUNNING', 'HEALTHY', 'ALIVE', 'RUNS', 'ok', 'clean', 'open', 'STEADY', 'SCALED_UP', 'SCALED_DOWN']);
+const BAD = new Set(['UNHEALTHY', 'DEPLOY_FAILED', 'FAILED', 'SUSPECTED', 'DEAD', 'error', 'mismatch', 'closed']);
+
+export const tone = state => (GOOD.has(state) ? 'good' : BAD.has(state) ? 'bad' : 'warn');
+
+export const state = (name, text = name) => h('span', { class: `state ${tone(name)}` }, String(text ?? '–').toLowerCase().replaceAll('_', ' '));
+
+/** A bar of parts of a whole, [class, amount], with its text beside it. */
+export function bar(parts, whole, text) {
+  return h('span', { class: 'meter' },
+    h('span', { class: 'bar' }, parts.map(([name, part]) =>
+      h('i', { class: name, vars: { part: whole > 0 ? `${Math.min(100, (100 * part) / whole)}%` : '0%' } }))),
+    h('span', {}, text ?? `${count(parts.reduce((sum, [, part]) => sum + part, 0))} / ${count(whole)}`));
+}
+
+export const panel = (title, { aside, wide, note } = {}, ...content) =>
+  h('section', { key: title, class: `panel${wide ? ' wide' : ''}`, 'aria-label': title },
+    h('header', {}, h('h2', {}, title), note && h('small', {}, note), aside && h('div', { class: 'aside' }, aside)), content);
+
+export const figure = (name, value, { tone: kind, sub } = {}) =>
+  h('div', { key: name, class: `figure ${kind ?? ''}` }, h('dt', {}, name), h('dd', {}, value, sub && h('small', {}, sub)));
+
+export const link = (to, text, cover) => h('a', { href: to, class: cover ? 'cover' : null, title: typeof text === 'string' ? text : null }, text);
+
+export const toDeployment = (application, name, cover) =>
+  link(`#/deployments/${encodeURIComponent(application)}/${encodeURIComponent(name)}`, application === name ? name : `${application} / ${name}`, cover);
+
+export const toRequest = (id, cover) => link(`#/requests/${encodeURIComponent(id)}`, id, cover);
+
+export const pairs = (...entries) => h('dl', { class: 'pairs' }, entries.filter(each => each && each[1] != null && each[1] !== '')
+  .map(([name, value]) => [h('dt', { key: `t${name}` }, name), h('dd', { key: `d${name}` }, value)]));
+
+/** A field with its label. `on` gets the new text. */
+export function field(label, { value = '', on, type = 'text', list, area, ...more } = {}) {
+  const set = { input: event => on?.(event.target.value) };
+  const name = { 'aria-label': label, placeholder: label, spellcheck: 'false', autocomplete: 'off', ...more };
+  return h('label', { key: label, class: 'field' }, h('span', {}, label), list
+    ? h('select', { 'aria-label': label, value, on: { change: event => on?.(event.target.value) }, hook: { update: node => queueMicrotask(() => (node.value = value)) } },
+      list.map(each => (Array.isArray(each) ? each : [each, each])).map(([of, text]) => h('option', { key: `o${of}`, value: of, hook: { create: node => (node.value = of) } }, text)))
+    : h(area ? 'textarea' : 'input', { ...name, type: area ? null : type, value, on: set }));
+}
+
+export const button = (text, click, { kind = '', ...more } = {}) => h('button', { key: text, type: 'button', class: `button ${kind}`, on: { click }, ...more }, text);
+
+/** A button that only an operator has. */
+export const operate = (text, click, more) => page.role === 'operator' && button(text, click, more);
+
+export function said(text, bad) {
+  const place = document.getElementById('said');
+  sync(place, h('p', { key: `${Date.now()}`, class: bad ? 'bad' : 'good' }, text));
+  clearTimeout(place.timer);
+  place.timer = setTimeout(() => sync(place), bad ? 12_000 : 6000);
+}
+
+/** Shows what will happen and does it if the person agrees. `content` is drawn once. */
+export function confirm(title, content, verb, act, { danger } = {}) {
+  const dialog = document.createElement('dialog');
+  document.body.append(dialog);
+  const close = () => {
+    dialog.close();
+    dialog.remove();
+  };
+  dialog.oncancel = () => dialog.remove();
+  const go = async event => {
+    event.preventDefault();
+    dialog.querySelectorAll('button').forEach(each => (each.disabled = true));
+    try {
+      const text = await act();
+      close();
+      said(text ?? `${title}: accepted.`);
+    } catch (failure) {
+      dialog.querySelectorAll('button').forEach(each => (each.disabled = false));
+      sync(dialog.querySelector('.problem'), failure instanceof Refused || failure.name === 'TypeError' ? failure.message : String(failure));
+    }
+  };
+  dialog.setAttribute('aria-labelledby', 'dialog-title');
+  sync(dialog, h('form', { on: { submit: go } }, h('h2', { id: 'dialog-title' }, title), h('div', { class: 'content' }, content),
+    h('p', { class: 'problem', role: 'alert' , hook: { own: true } }),
+    h('div', { class: 'buttons' }, button('Cancel', close), h('button', { class: `button ${danger ? 'danger' : 'main'}`, type: 'submit' }, verb))));
+  dialog.showModal();
+}
+
+/** The dialog for the token of the admin port. Resolves with the text that was typed. */
+export function tokenDialog(wrong) {
+  return new Promise(done => {
+    const dialog = document.createElement('dialog');
+    let typed = '';
+    document.body.append(dialog);
+    dialog.setAttribute('aria-labelledby', 'token-title');
+    dialog.oncancel = event => event.preventDefault();
+    sync(dialog, h('form', { on: { submit: event => {
+      event.preventDefault();
+      dialog.close();
+      dialog.remove();
+      done(typed.trim());
+    } } }, h('h2', { id: 'token-title' }, 'Token of the admin port'),
+      h('p', {}, wrong ? 'The instance does not know this token.' : 'This instance needs one of its admin tokens. The page keeps it in memory until it is closed.'),
+      field('Token', { type: 'password', required: true, on: text => (typed = text) }),
+      h('div', { class: 'buttons' }, h('button', { class: 'button main', type: 'submit' }, 'Connect'))));
+    dialog.showModal();
+  });
+}
