@@ -58,24 +58,28 @@ function id() {
   return Array.from(bytes, each => each.toString(16).padStart(2, '0')).join('');
 }
 
-/** The events of a response, as [name, text] pairs. */
-export async function* events(answer) {
+/** The text of a response in whole blocks, each of which a separator ends. */
+export async function* blocks(answer, separator) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
-      const blocks = (rest + value).split('\n\n');
-      rest = blocks.pop();
-      for (const block of blocks) {
-        const lines = block.split('\n');
-        const data = lines.filter(line => line.startsWith('data:')).map(line => line.slice(5).trimStart());
-        if (data.length) yield [lines.find(line => line.startsWith('event:'))?.slice(6).trim() ?? 'message', data.join('\n')];
-      }
+      const whole = (rest + value).split(separator);
+      rest = whole.pop();
+      yield* whole;
     }
   } finally {
     reader.cancel().catch(() => {});
+  }
+}
+
+/** The events of a response, as [name, text] pairs. */
+async function* events(answer) {
+  for await (const block of blocks(answer, '\n\n')) {
+    const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? [];
+    if (name) yield [name, data];
   }
 }
 

@@ -101,8 +101,8 @@ function draw(node, history, lines, unit, height) {
   }
   node.plot?.destroy();
   node.theme = theme;
-  const style = getComputedStyle(document.documentElement);
-  const color = name => style.getPropertyValue(`--${name}`).trim();
+  const theming = getComputedStyle(document.documentElement);
+  const color = name => theming.getPropertyValue(`--${name}`).trim();
   const axis = { stroke: color('muted'), font: '11px system-ui, sans-serif', grid: { stroke: color('line'), width: 1 }, ticks: { show: false } };
   node.plot = new uPlot({
     width: node.clientWidth || 300, height, padding: [8, 18, 0, 0], hooks: { draw: [latest], setCursor: [latest] },

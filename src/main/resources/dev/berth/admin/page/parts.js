@@ -1,7 +1,7 @@
 // Parts that several views use: tables and lists of any length, bars, states, forms, confirmations.
 
 import { h, sync } from './dom.js';
-import { Refused, page } from './api.js';
+import { page } from './api.js';
 import { count } from './format.js';
 
 const ROW = 30;
@@ -163,51 +163,38 @@ export function said(text, bad) {
   place.timer = setTimeout(() => sync(place), bad ? 12_000 : 6000);
 }
 
-/** Shows what will happen and does it if the person agrees. `content` is drawn once. */
-export function confirm(title, content, verb, act, { danger } = {}) {
+/** A dialog with a form. `act` runs when it is sent; a failure of it is shown, and the dialog stays. */
+function modal(title, content, verb, act, { danger, fixed }) {
   const dialog = document.createElement('dialog');
-  document.body.append(dialog);
-  const close = () => {
-    dialog.close();
-    dialog.remove();
-  };
-  dialog.oncancel = () => dialog.remove();
-  const go = async event => {
+  const close = () => dialog.remove();
+  const idle = yes => dialog.querySelectorAll('button').forEach(each => (each.disabled = !yes));
+  const submit = async event => {
     event.preventDefault();
-    dialog.querySelectorAll('button').forEach(each => (each.disabled = true));
+    idle(false);
     try {
-      const text = await act();
+      await act();
       close();
-      said(text ?? `${title}: accepted.`);
     } catch (failure) {
-      dialog.querySelectorAll('button').forEach(each => (each.disabled = false));
-      sync(dialog.querySelector('.problem'), failure instanceof Refused || failure.name === 'TypeError' ? failure.message : String(failure));
+      idle(true);
+      sync(dialog.querySelector('.problem'), failure.message);
     }
   };
   dialog.setAttribute('aria-labelledby', 'dialog-title');
-  sync(dialog, h('form', { on: { submit: go } }, h('h2', { id: 'dialog-title' }, title), h('div', { class: 'content' }, content),
-    h('p', { class: 'problem', role: 'alert' , hook: { own: true } }),
-    h('div', { class: 'buttons' }, button('Cancel', close), h('button', { class: `button ${danger ? 'danger' : 'main'}`, type: 'submit' }, verb))));
+  dialog.oncancel = event => (fixed ? event.preventDefault() : close());
+  sync(dialog, h('form', { on: { submit } }, h('h2', { id: 'dialog-title' }, title), content, h('p', { class: 'problem', role: 'alert', hook: { own: true } }),
+    h('div', { class: 'buttons' }, !fixed && button('Cancel', close), h('button', { class: `button ${danger ? 'danger' : 'main'}`, type: 'submit' }, verb))));
+  document.body.append(dialog);
   dialog.showModal();
 }
 
+/** Shows what will happen and does it if the person agrees. `act` returns the text that is shown after it. */
+export const confirm = (title, content, verb, act, more = {}) => modal(title, content, verb, async () => said(await act()), more);
+
 /** The dialog for the token of the admin port. Resolves with the text that was typed. */
-export function tokenDialog(wrong) {
-  return new Promise(done => {
-    const dialog = document.createElement('dialog');
-    let typed = '';
-    document.body.append(dialog);
-    dialog.setAttribute('aria-labelledby', 'token-title');
-    dialog.oncancel = event => event.preventDefault();
-    sync(dialog, h('form', { on: { submit: event => {
-      event.preventDefault();
-      dialog.close();
-      dialog.remove();
-      done(typed.trim());
-    } } }, h('h2', { id: 'token-title' }, 'Token of the admin port'),
-      h('p', {}, wrong ? 'The instance does not know this token.' : 'This instance needs one of its admin tokens. The page keeps it in memory until it is closed.'),
-      field('Token', { type: 'password', required: true, on: text => (typed = text) }),
-      h('div', { class: 'buttons' }, h('button', { class: 'button main', type: 'submit' }, 'Connect'))));
-    dialog.showModal();
-  });
-}
+export const tokenDialog = wrong => new Promise(done => {
+  let typed = '';
+  modal('Token of the admin port', [
+    h('p', {}, wrong ? 'The instance does not know this token.' : 'This instance needs one of its admin tokens. The page keeps it in memory until it is closed.'),
+    field('Token', { type: 'password', required: true, on: text => (typed = text) }),
+  ], 'Connect', () => done(typed.trim()), { fixed: true });
+});

@@ -1,32 +1,21 @@
 import { h } from '../dom.js';
-import { get, page, path, send } from '../api.js';
+import { blocks, get, page, path, send } from '../api.js';
 import { button, field, panel } from '../parts.js';
 import { explanation } from './requests.js';
 
 const MOST = 200_000;
 const LLM = 'berth:openai';
 
-/** Lines of a response, each an object. */
-async function* lines(answer) {
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const whole = (rest + value).split('\n');
-    rest = whole.pop();
-    for (const line of whole) if (line.trim()) yield JSON.parse(line);
-  }
-}
-
 /** Sends a request by the instance. `on` gets each part; the promise ends with the last one. */
 async function play(request, signal, on) {
   const answer = await send('POST', '/api/v1/play', { body: JSON.stringify(request), headers: { 'content-type': 'application/json' }, signal });
   const decoder = new TextDecoder();
-  for await (const line of lines(answer)) {
+  for await (const text of blocks(answer, '\n')) {
+    if (!text.trim()) continue;
+    const line = JSON.parse(text);
     if (line.chunk) {
-      const { text, base64 } = line.chunk;
-      on({ text: decoder.decode(text != null ? new TextEncoder().encode(text) : Uint8Array.from(atob(base64), each => each.charCodeAt(0)), { stream: true }) });
+      const { text: plain, base64 } = line.chunk;
+      on({ text: decoder.decode(plain != null ? new TextEncoder().encode(plain) : Uint8Array.from(atob(base64), each => each.charCodeAt(0)), { stream: true }) });
     } else on(line);
     if (line.end || line.error) return;
   }
