@@ -1,5 +1,8 @@
 package dev.berth.admin;
 
+import dev.berth.config.AdminRole;
+import dev.berth.config.BearerToken;
+import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
@@ -8,6 +11,7 @@ import io.vertx.core.net.HostAndPort;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.ext.web.RoutingContext;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
@@ -16,8 +20,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Access control of the admin server, applied first to each request. If the server listens on
  * loopback only, a request must name this machine. If tokens are configured, the request must carry
- * one. A request that changes state must not come from a page of another site. Only the liveness
- * check and the files of the page need no token. Confined to the control loop.
+ * one, and its client the role for the request. A request that changes state must not come from a
+ * page of another site. Only the liveness check and the files of the page need no token. Confined
+ * to the control loop.
  */
 public final class AdminAuthFilter {
   /** Header with the original caller of a request that another node forwards. */
@@ -28,24 +33,28 @@ public final class AdminAuthFilter {
 
   private static final String LIVENESS = "/-/healthz";
   private static final String CALLER = "berth.caller";
+  private static final String ROLE = "berth.role"; // absent without tokens
   private static final Set<HttpMethod> READS =
       Set.of(HttpMethod.GET, HttpMethod.HEAD, HttpMethod.OPTIONS);
 
   private final HostHeaderFilter hosts;
   private final BearerTokenDigests tokens;
+  private final Map<String, AdminRole> roles;
   private final boolean page;
   private final LongAdder unknown = new LongAdder();
+  private final LongAdder forbidden = new LongAdder();
 
   /**
-   * @param secrets secrets by client name; empty to allow every client
+   * @param clients clients with their secrets and roles; empty to allow every client
    * @param page whether the files of the page are served, which need no token
    */
-  AdminAuthFilter(
-      HostHeaderFilter hosts, Map<String, String> secrets, boolean page, Meters meters) {
-    this.page = page;
+  AdminAuthFilter(HostHeaderFilter hosts, List<Settings> clients, boolean page, Meters meters) {
     this.hosts = hosts;
-    this.tokens = new BearerTokenDigests(secrets);
+    this.tokens = new BearerTokenDigests(BearerToken.secrets(clients));
+    this.roles = BearerToken.roles(clients);
+    this.page = page;
     meters.addCounter("berth_admin_unauthorized", unknown::sum);
+    meters.addCounter("berth_admin_forbidden", forbidden::sum);
   }
 
   /** Passes the request on, or refuses it. */
@@ -54,10 +63,18 @@ public final class AdminAuthFilter {
     if (!hosts.allows(hostOf(request))) {
       String why = "Host: not a name of this machine (expected: localhost or a loopback address)";
       throw new AdminRefusal(403, "host_not_allowed", why);
-    } else if (!tokens.isEmpty() && !isOpen(request) && !isKnown(context)) {
-      unknown.increment();
-      throw unknown(context);
-    } else if (!READS.contains(request.method()) && isFromAnotherSite(request)) {
+    }
+    AdminRole required = tokens.isEmpty() ? null : required(request.method(), request.path());
+    if (required != null && !(page && wantsPage(request))) {
+      if (!isKnown(context)) {
+        unknown.increment();
+        throw unknown(context);
+      } else if (roleOf(context).compareTo(required) < 0) {
+        forbidden.increment();
+        throw forbidden(context, required);
+      }
+    }
+    if (!READS.contains(request.method()) && isFromAnotherSite(request)) {
       String why = "Origin: another site (expected: none, or this server)";
       String detail = "Pages of another site may not change the state of the instance.";
       throw new AdminRefusal(403, "cross_site", why, detail);
@@ -84,7 +101,7 @@ public final class AdminAuthFilter {
   }
 
   /** Returns the caller as {@code token ci}; null when no token was required. */
-  static @Nullable String knownCallerOf(RoutingContext context) {
+  public static @Nullable String knownCallerOf(RoutingContext context) {
     return context.get(CALLER);
   }
 
@@ -93,24 +110,47 @@ public final class AdminAuthFilter {
     String name = shown.size() == 1 ? tokens.nameOf(shown.get(0)) : null;
     if (name != null) {
       context.put(CALLER, "token " + name);
+      context.put(ROLE, roles.get(name));
     }
     return name != null;
   }
 
-  /** Returns whether a request needs no token: its response contains no data. */
-  private boolean isOpen(HttpServerRequest request) {
-    String path = request.path();
-    return (request.method() == HttpMethod.GET || request.method() == HttpMethod.HEAD)
-        && (path.equals(LIVENESS) || page && (path.startsWith(PAGE) || wantsPage(request)));
+  /**
+   * Returns the lowest role that may send a request; null if it needs no token. The table in {@code
+   * docs/rest.md} shows the result for each path.
+   */
+  static @Nullable AdminRole required(HttpMethod method, String path) {
+    boolean reads = READS.contains(method);
+    if (reads && method != HttpMethod.OPTIONS && (path.equals(LIVENESS) || path.startsWith(PAGE))) {
+      return null;
+    }
+    return reads && !path.startsWith(JarRoutes.PATH) ? AdminRole.VIEWER : AdminRole.OPERATOR;
+  }
+
+  /** Returns the role of the caller: an operator without tokens. */
+  public static AdminRole roleOf(RoutingContext context) {
+    AdminRole role = context.get(ROLE);
+    return role == null ? AdminRole.OPERATOR : role;
   }
 
   /** Returns whether a browser requests the page. Other clients of this path receive JSON. */
   public static boolean wantsPage(HttpServerRequest request) {
     String accept = request.getHeader(HttpHeaders.ACCEPT);
     return request.path().equals("/")
+        && (request.method() == HttpMethod.GET || request.method() == HttpMethod.HEAD)
         && accept != null
         && accept.contains("text/html")
         && !accept.contains(AdminResponses.JSON);
+  }
+
+  private static AdminRefusal forbidden(RoutingContext context, AdminRole required) {
+    String role = roleOf(context).name().toLowerCase(Locale.ROOT);
+    String why = "role: %s (expected: %s)";
+    return new AdminRefusal(
+        403,
+        "forbidden",
+        why.formatted(role, required.name().toLowerCase(Locale.ROOT)),
+        "The role of " + callerOf(context) + " in berth.admin.bearer_tokens does not permit this.");
   }
 
   private static AdminRefusal unknown(RoutingContext context) {

@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
 
 /** Responses of the admin port, and the log line of an accepted command. */
-final class AdminResponses {
+public final class AdminResponses {
   private static final String UTF_8 = "; charset=utf-8";
   static final String TEXT = "text/plain" + UTF_8;
   static final String JSON = "application/json";
@@ -97,7 +97,7 @@ final class AdminResponses {
    *
    * @param pairs further names and values, alternating
    */
-  static void accepted(RoutingContext context, String command, Object... pairs) {
+  public static void accepted(RoutingContext context, String command, Object... pairs) {
     LoggingEventBuilder line =
         LOG.atInfo()
             .addKeyValue("command", command)
@@ -128,7 +128,7 @@ final class AdminResponses {
     read.onComplete(text -> send(context.response(), 200, type, text), context::fail);
   }
 
-  static void json(RoutingContext context, int status, JsonObject body) {
+  public static void json(RoutingContext context, int status, JsonObject body) {
     send(context.response(), status, JSON_UTF_8, body.encode());
   }
 

@@ -1,11 +1,13 @@
 package dev.berth.admin;
 
 import dev.berth.config.AdminOptions;
-import dev.berth.config.BearerToken;
+import dev.berth.config.TlsOptions;
 import dev.berth.config.keys.Settings;
+import dev.berth.ingress.tls.HttpServerTls;
 import dev.berth.metrics.Meters;
 import dev.berth.net.http.RefusedRequest;
 import dev.berth.net.http.StreamHeads;
+import dev.berth.net.tls.TlsFiles;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.VerticleBase;
@@ -21,7 +23,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +44,7 @@ public final class AdminVerticle extends VerticleBase {
   private final List<AdminRoutes> routes;
   private final Function<Vertx, Future<Handler<RoutingContext>>> gate;
   private final AdminConnections connections;
+  private final @Nullable HttpServerTls tls; // null for clear text, or if the owner renews it
   private @Nullable HttpServer server;
 
   /**
@@ -58,7 +60,8 @@ public final class AdminVerticle extends VerticleBase {
       Meters meters,
       List<AdminRoutes> routes,
       Function<Vertx, Future<Handler<RoutingContext>>> gate,
-      AdminConnections.AdminConnectionLimits limits) {
+      AdminConnections.AdminConnectionLimits limits,
+      @Nullable HttpServerTls tls) {
     this.key = key;
     this.series = series;
     this.options =
@@ -67,6 +70,7 @@ public final class AdminVerticle extends VerticleBase {
     this.meters = meters;
     this.routes = List.copyOf(routes);
     this.gate = gate;
+    this.tls = tls;
   }
 
   /**
@@ -95,7 +99,8 @@ public final class AdminVerticle extends VerticleBase {
         meters,
         routes,
         vertx -> vertx.executeBlocking(() -> gate(options, meters)::check),
-        limits);
+        limits,
+        tls(options));
   }
 
   /**
@@ -114,24 +119,44 @@ public final class AdminVerticle extends VerticleBase {
         meters,
         routes,
         vertx -> Future.succeededFuture(AdminAuthFilter::ofNode),
-        AdminConnections.AdminConnectionLimits.DEFAULT);
+        AdminConnections.AdminConnectionLimits.DEFAULT,
+        null);
+  }
+
+  private static @Nullable HttpServerTls tls(Settings options) {
+    TlsFiles files = TlsOptions.admin(options);
+    return files == null ? null : new HttpServerTls(options, files, "berth.admin.tls");
   }
 
   private static AdminAuthFilter gate(Settings options, Meters meters) throws UnknownHostException {
     String host = options.get(AdminOptions.HOST);
     boolean loopback = InetAddress.getByName(host).isLoopbackAddress();
-    Map<String, String> secrets = BearerToken.secrets(options.get(AdminOptions.BEARER_TOKENS));
     return new AdminAuthFilter(
-        new HostHeaderFilter(host, loopback), secrets, options.get(AdminOptions.DASHBOARD), meters);
+        new HostHeaderFilter(host, loopback),
+        options.get(AdminOptions.BEARER_TOKENS),
+        options.get(AdminOptions.DASHBOARD),
+        meters);
   }
 
   @Override
   public Future<?> start() {
     connections.start(meters, series);
-    return gate.apply(vertx).compose(this::listen);
+    HttpServerTls secured = tls;
+    return secured == null
+        ? gate.apply(vertx).compose(this::listen)
+        : secured
+            .applyTo(options, vertx)
+            .onSuccess(applied -> applied.setUseAlpn(applied.isHttp2ClearTextEnabled()))
+            .compose(applied -> gate.apply(vertx))
+            .compose(this::listen)
+            .onSuccess(
+                listening ->
+                    vertx.setPeriodic(
+                        HttpServerTls.LOOK_INTERVAL.toMillis(),
+                        look -> secured.reload(vertx, listening)));
   }
 
-  private Future<?> listen(Handler<RoutingContext> first) {
+  private Future<HttpServer> listen(Handler<RoutingContext> first) {
     int maxHeaderBytes = options.getMaxHeaderSize(); // the same limit for HTTP/2
     options.getInitialSettings().setMaxHeaderListSize(StreamHeads.READ_LIMITS * maxHeaderBytes);
     HttpServer made =

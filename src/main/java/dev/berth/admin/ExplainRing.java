@@ -3,6 +3,7 @@ package dev.berth.admin;
 import dev.berth.metrics.Meters;
 import dev.berth.view.ExplanationConsumer;
 import dev.berth.view.RequestExplanation;
+import io.vertx.core.json.JsonObject;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -55,6 +56,15 @@ public final class ExplainRing implements ExplanationConsumer {
    */
   List<RequestExplanation> explanations(String requestId) {
     return newest(explanation -> explanation.requestId().equals(requestId), ring.length());
+  }
+
+  /** Returns the latest retained record of a request, without its nested calls; null for none. */
+  public @Nullable JsonObject latestOf(String requestId) {
+    return explanations(requestId).stream()
+        .filter(explanation -> explanation.parent() == null)
+        .findFirst()
+        .map(ExplainJson::of)
+        .orElse(null);
   }
 
   /**

@@ -41,7 +41,7 @@ public final class RequestBodyReader {
    * @param maxTotalBytes limit of all bodies being read or not yet released; above it a body is
    *     refused with 503
    */
-  RequestBodyReader(int maxBytes, long maxTotalBytes) {
+  public RequestBodyReader(int maxBytes, long maxTotalBytes) {
     this.maxBytes = maxBytes;
     this.maxTotalBytes = maxTotalBytes;
   }

@@ -30,10 +30,10 @@ public final class AdminOptions {
       KEYS.key("port", Types.PORT, DEFAULT_PORT)
           .means("TCP port of the admin server; 0 selects a free one and logs it.");
   public static final ConfigKey<List<Settings>> BEARER_TOKENS =
-      KEYS.key("bearer_tokens", Types.list(BearerToken.SECTION), List.of())
+      KEYS.key("bearer_tokens", Types.list(BearerToken.ADMIN_SECTION), List.of())
           .means(
               "Secrets that admit a request to the admin server, in Authorization: Bearer. Without"
-                  + " any, every client that can connect is admitted.");
+                  + " any, every client that can connect is admitted, as an operator.");
   public static final ConfigKey<Boolean> ALLOW_UNAUTHENTICATED =
       KEYS.key("allow_unauthenticated", Types.BOOL, false)
           .means(
@@ -41,10 +41,17 @@ public final class AdminOptions {
                   + " that reaches it can deploy code.");
   public static final ConfigKey<Boolean> HTTP2 =
       KEYS.key("http2", Types.BOOL, false)
-          .means("Whether the admin server accepts HTTP/2 in clear text beside HTTP/1.1.");
+          .means("Whether the admin server accepts HTTP/2 beside HTTP/1.1: in clear text, or with tls by"
+                  + " ALPN.");
   public static final ConfigKey<Boolean> DASHBOARD =
       KEYS.key("dashboard", Types.BOOL, true)
           .means("Whether the admin server serves its page for browsers, and the page's feed.");
+  public static final ConfigKey<Settings> TLS =
+      KEYS.optional("tls", TlsOptions.SECTION)
+          .means("TLS of the admin server, which then accepts nothing else. null: clear text.");
+  public static final ConfigKey<Settings> PLAY =
+      KEYS.mapping("play", PlayOptions.SECTION)
+          .means("Limits of the requests that operators send from the page to the HTTP port.");
 
   static final Section SECTION = KEYS.section().check(AdminOptions::check);
 

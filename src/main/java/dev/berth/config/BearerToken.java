@@ -1,5 +1,7 @@
 package dev.berth.config;
 
+import static java.util.stream.Collectors.toMap;
+
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
@@ -28,7 +30,14 @@ public final class BearerToken {
       KEYS.optional("token_file", Types.SECRET_FILE)
           .means("File with only the secret; in place of token. Read at start.");
 
+  public static final ConfigKey<AdminRole> ROLE =
+      ConfigKey.of("role", Types.words(AdminRole.class), AdminRole.OPERATOR)
+          .means("Permissions of the client; a viewer can read, and change nothing.");
+
   static final Section SECTION = KEYS.section().check(BearerToken::check);
+
+  /** Section of a client of the admin server. */
+  static final Section ADMIN_SECTION = SECTION.and(Section.of(ROLE));
 
   private static void check(Settings values) {
     boolean inline = values.gives(TOKEN);
@@ -53,7 +62,7 @@ public final class BearerToken {
 
   /** Creates the settings of a client from its secret. */
   public static Settings of(String name, String secret) {
-    return SECTION.empty().with(NAME, name).with(TOKEN, secret);
+    return ADMIN_SECTION.empty().with(NAME, name).with(TOKEN, secret);
   }
 
   /** Returns the secrets by client name; must not be printed. */
@@ -64,6 +73,12 @@ public final class BearerToken {
       secrets.put(client.get(NAME), inline == null ? client.get(TOKEN_FILE) : inline);
     }
     return secrets;
+  }
+
+  /** Returns the roles of the admin server's clients by name. */
+  public static Map<String, AdminRole> roles(List<Settings> clients) {
+    return clients.stream()
+        .collect(toMap(client -> client.get(NAME), client -> client.get(ROLE)));
   }
 
   private BearerToken() {}

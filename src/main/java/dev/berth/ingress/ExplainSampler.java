@@ -1,22 +1,27 @@
 package dev.berth.ingress;
 
+import dev.berth.api.DeploymentId;
 import dev.berth.routing.DeploymentRouter;
 import dev.berth.routing.RouterLoop;
 import dev.berth.routing.explain.RequestRecorder;
 import io.vertx.core.MultiMap;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
+import java.util.Set;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Selects the requests to explain. These are requests with the header {@code X-Berth-Explain} of
- * {@code 1} or {@code true}, where allowed, and a random share of all. Other header values have no
- * effect. One instance per loop, confined to it.
+ * {@code 1} or {@code true}, where allowed, a random share of all, and the next one of a deployment
+ * if an operator wants it. Other header values have no effect. One instance per loop, confined to
+ * it.
  *
  * @param sampleRate 0 to 1
+ * @param next deployments with a next request to explain; thread-safe, shared by the loops
  */
-record ExplainSampler(boolean byHeader, double sampleRate, RandomGenerator random) {
+record ExplainSampler(
+    boolean byHeader, double sampleRate, RandomGenerator random, Set<DeploymentId> next) {
   private static final CharSequence ASKED = HttpHeaders.createOptimized("x-berth-explain");
   private static final CharSequence OVERHEAD = HttpHeaders.createOptimized("x-berth-overhead-us");
   private static final CharSequence REPLICA = HttpHeaders.createOptimized("x-berth-replica");
@@ -28,11 +33,16 @@ record ExplainSampler(boolean byHeader, double sampleRate, RandomGenerator rando
       HttpServerRequest http,
       String requestId,
       long startedNanos) {
-    if (router == null || !picks(http.headers())) {
+    if (router == null || !(picks(http.headers()) | isNext(router.deployment()))) {
       return null;
     }
     return router.explained(
         loop, requestId, http.method().name() + " " + http.path(), startedNanos);
+  }
+
+  /** Returns whether this is the awaited request of its deployment; each is awaited once. */
+  boolean isNext(DeploymentId deployment) {
+    return !next.isEmpty() && next.remove(deployment);
   }
 
   boolean picks(MultiMap headers) {

@@ -18,6 +18,7 @@ import dev.berth.metrics.MetricSeries;
 import dev.berth.net.http.RequestDecoder;
 import dev.berth.net.http.RequestDecoderInstaller;
 import dev.berth.net.tls.TlsFiles;
+import dev.berth.net.tls.TlsMaterial;
 import dev.berth.protocol.port.Endpoint;
 import dev.berth.protocol.port.Reservations.ReservationException;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
@@ -33,6 +34,7 @@ import java.net.SocketAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
@@ -86,6 +88,7 @@ public final class Ingress {
   private final Map<EventLoop, ServingLoop> loops = new ConcurrentHashMap<>();
   final @Nullable HttpServerTls tls; // null for plain HTTP
   private final AtomicInteger port;
+  final Set<DeploymentId> explainNext = ConcurrentHashMap.newKeySet();
   private volatile RouteTable<IngressRoute> routes = RouteTable.empty();
   private volatile boolean populated;
   private final Queue<Runnable> ports = new ConcurrentLinkedQueue<>(); // each closes one
@@ -122,7 +125,7 @@ public final class Ingress {
     this.requestRoom = new RequestMemoryBudget(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
     this.answerRoom = new ResponseMemoryBudget(settings.get(LimitOptions.REQUEST_BYTES_TOTAL));
     TlsFiles files = HttpOptions.tls(settings);
-    this.tls = files == null ? null : new HttpServerTls(settings, files);
+    this.tls = files == null ? null : new HttpServerTls(settings, files, "tls");
     this.shown =
         List.of(meters.addNodeGauge("serve_proxy_status", this::status), meters.add(this::show));
   }
@@ -210,6 +213,18 @@ public final class Ingress {
   /** Returns the listening port, or 0 if any free port was requested and no loop listens yet. */
   public int port() {
     return port.get();
+  }
+
+  /** Returns the TLS contents of new connections; null for plain HTTP. May read files. */
+  public @Nullable TlsMaterial tls() {
+    return tls == null ? null : tls.current();
+  }
+
+  /**
+   * Explains the next request of a deployment that arrives here, whatever its header. Thread-safe.
+   */
+  public void explainNext(DeploymentId deployment) {
+    explainNext.add(deployment);
   }
 
   /** Removes the metrics of the ingress. */

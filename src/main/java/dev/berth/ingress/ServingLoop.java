@@ -89,7 +89,8 @@ abstract class ServingLoop {
         new ExplainSampler(
             settings.get(ExplainOptions.HEADER),
             settings.get(ExplainOptions.SAMPLE_RATE),
-            new SplittableRandom(~ingress.incarnation + index));
+            new SplittableRandom(~ingress.incarnation + index),
+            ingress.explainNext);
     Duration timeout = settings.find(HttpOptions.REQUEST_TIMEOUT_S);
     this.requestTimeoutNanos = timeout == null ? ResolvedRoute.NO_TIMEOUT : timeout.toNanos();
     this.maxBodyBytes = settings.get(LimitOptions.MAX_BODY_BYTES);

@@ -16,6 +16,8 @@ import dev.berth.admin.ReservationBody;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.admin.ServeRoutes;
 import dev.berth.admin.page.PageRoutes;
+import dev.berth.admin.page.PlayRoutes;
+import dev.berth.api.DeploymentId;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ExplainOptions;
@@ -187,7 +189,16 @@ final class InstanceWiring {
     List<AdminRoutes> all = new ArrayList<>(side == null ? List.of() : side.ofAllNodes());
     all.addAll(routes);
     if (config.get(AdminOptions.DASHBOARD)) {
-      all.add(new PageRoutes());
+      all.add(
+          new PageRoutes(
+              !config.get(AdminOptions.BEARER_TOKENS).isEmpty(), identity.node(), version()));
+      all.add(
+          new PlayRoutes(
+              config.settings(),
+              new PlayRoutes.DataPort(ingress::port, ingress::tls),
+              explained,
+              this::explainNext,
+              meters));
     }
     all.addAll(role.forwarded());
     admin = new AdminVerticle(config.settings(), meters, all);
@@ -216,7 +227,6 @@ final class InstanceWiring {
   }
 
   private ServeRoutes serveRoutes(ControllerCommands commands) {
-    String version = InstanceWiring.class.getPackage().getImplementationVersion();
     return new ServeRoutes(
         commands,
         (deployment, replica) -> host.replicas.kill(deployment, replica),
@@ -224,8 +234,22 @@ final class InstanceWiring {
         new HttpView(config.settings(), ingress::port, ingress::status),
         plane.host::blockedLoops,
         meters,
-        version == null ? "unknown" : version,
+        version(),
         identity.node());
+  }
+
+  private static String version() {
+    String version = InstanceWiring.class.getPackage().getImplementationVersion();
+    return version == null ? "unknown" : version;
+  }
+
+  /** Explains the next request of a deployment; returns false if this instance routes none. */
+  private boolean explainNext(DeploymentId deployment) {
+    boolean routed = plane.routers.find(deployment) != null;
+    if (routed) {
+      ingress.explainNext(deployment);
+    }
+    return routed;
   }
 
   private ReservationEndpoint reservationEndpoint() {

@@ -57,7 +57,7 @@ final class Architecture {
           desired: api net protocol view config controller code
           upstream: api net protocol config dialect
           cluster: api net stream protocol view config metrics admin code desired
-          admin: api net protocol view config metrics
+          admin: api net protocol view config metrics ingress
           node: api net stream protocol view config metrics ingress routing replica controller code \
             desired cluster admin upstream dialect
           testkit: api stream protocol view config metrics routing replica controller code cluster node

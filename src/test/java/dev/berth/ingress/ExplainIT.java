@@ -12,6 +12,7 @@ import dev.berth.view.RequestExplanation.RequestPhaseTimes;
 import io.vertx.core.MultiMap;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -164,13 +165,13 @@ class ExplainIT {
     if (value != null) {
       headers.set("X-Berth-Explain", value);
     }
-    ExplainSampler rule = new ExplainSampler(byHeader, sampleRate, new SplittableRandom(1));
+    ExplainSampler rule = new ExplainSampler(byHeader, sampleRate, new SplittableRandom(1), Set.of());
     assertThat(rule.picks(headers)).isEqualTo(expected);
   }
 
   @Test
   void aSampleIsAboutAsLargeAsItsRate() {
-    ExplainSampler rule = new ExplainSampler(true, 0.1, new SplittableRandom(7));
+    ExplainSampler rule = new ExplainSampler(true, 0.1, new SplittableRandom(7), Set.of());
     int picked = 0;
     for (int request = 0; request < 10_000; request++) {
       picked += rule.picks(MultiMap.caseInsensitiveMultiMap()) ? 1 : 0;

@@ -1,17 +1,20 @@
 package dev.berth.admin.page;
 
 import dev.berth.admin.AdminAuthFilter;
+import dev.berth.admin.AdminResponses;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.DigestingFileWriter;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.HexFormat;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
@@ -19,8 +22,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Serves the page of an instance: {@code GET /} for a browser, and its files below {@code /page/}.
- * The files are resources of the jar. Each is read once, at its first request.
+ * Serves the page of an instance: {@code GET /} for a browser, its files below {@code /page/}, and
+ * {@code GET /api/v1/whoami}. The files are resources of the jar, each read once, at its first
+ * request.
  */
 public final class PageRoutes implements AdminRoutes {
   /** Nothing from another server, no inline code, no frame, and no HTML made from a text. */
@@ -62,11 +66,40 @@ public final class PageRoutes implements AdminRoutes {
   private record PageFile(String type, Buffer bytes, String tag) {}
 
   private final Map<String, PageFile> files = new ConcurrentHashMap<>(); // only existing ones
+  private final boolean tokens;
+  private final String node;
+  private final String version;
+
+  /**
+   * @param tokens whether clients need a token for all other requests
+   * @param node name of this node
+   * @param version version of Berth
+   */
+  public PageRoutes(boolean tokens, String node, String version) {
+    this.tokens = tokens;
+    this.node = node;
+    this.version = version;
+  }
 
   @Override
   public void mount(Router router) {
     router.get("/").handler(this::index);
     router.get(AdminAuthFilter.PAGE + "*").handler(this::file);
+    router.get("/api/v1/whoami").handler(this::caller);
+  }
+
+  /** Sends the name and the role of the caller, so that the page shows permitted actions only. */
+  private void caller(RoutingContext context) {
+    String known = AdminAuthFilter.knownCallerOf(context);
+    AdminResponses.json(
+        context,
+        200,
+        new JsonObject()
+            .put("name", known == null ? null : known.substring("token ".length()))
+            .put("role", AdminAuthFilter.roleOf(context).name().toLowerCase(Locale.ROOT))
+            .put("tokens", tokens)
+            .put("node", node)
+            .put("version", version));
   }
 
   private void index(RoutingContext context) {

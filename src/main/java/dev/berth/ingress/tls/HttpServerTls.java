@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * TLS 1.3 and 1.2 of an instance's HTTP server. Reads the {@code ssl_*} files, and reloads them at
- * run time. The ingress of the first loop drives the reload; a worker thread reads the files.
+ * TLS 1.3 and 1.2 of an HTTP server of the instance. Reads the {@code ssl_*} files, and reloads
+ * them at run time. The owner drives the reload; a worker thread reads the files.
  */
 public final class HttpServerTls {
   private static final Logger LOG = LoggerFactory.getLogger(HttpServerTls.class);
@@ -30,16 +30,24 @@ public final class HttpServerTls {
   public static final Duration LOOK_INTERVAL = Duration.ofSeconds(1);
 
   private final Settings settings; // for the handshake timeout
+  private final String of;
   private final TlsFileWatcher watch;
   private boolean looking; // confined to the loop
 
   /**
-   * @param settings of the HTTP server
-   * @param files named by the settings
+   * @param settings of the instance
+   * @param files of the server
+   * @param of the server, for the log
    */
-  public HttpServerTls(Settings settings, TlsFiles files) {
+  public HttpServerTls(Settings settings, TlsFiles files, String of) {
     this.settings = settings;
-    this.watch = new TlsFileWatcher(files, "tls");
+    this.of = of;
+    this.watch = new TlsFileWatcher(files, of);
+  }
+
+  /** Returns the contents that new connections use. */
+  public TlsMaterial current() {
+    return watch.current();
   }
 
   /** Enables TLS on a server, with HTTP/2 or HTTP/1.1 as the client negotiates. */
@@ -82,7 +90,7 @@ public final class HttpServerTls {
                         .updateSSLOptions(with(next, new ServerSSLOptions()))
                         .onSuccess(updated -> watch.setCurrent(next))
                         .<Void>mapEmpty())
-        .onFailure(failed -> LOG.error("tls: new files not loaded", failed))
+        .onFailure(failed -> LOG.error("{}: new files not loaded", of, failed))
         .onComplete(looked -> looking = false);
   }
 }

@@ -133,6 +133,15 @@ public record TlsMaterial(
     }
   }
 
+  /** Returns the trust of a client that accepts this server's own certificate, and no other. */
+  public TrustOptions pinned() {
+    try {
+      return TrustOptions.wrap(trusting(new X509Certificate[] {own}));
+    } catch (GeneralSecurityException | IOException broken) {
+      throw new IllegalStateException("certificate: not stored (expected: in memory)", broken);
+    }
+  }
+
   /** Returns BoringSSL if its library loads, else the JDK's engine. */
   public static SSLEngineOptions engine() {
     return OpenSsl.isAvailable() ? new OpenSSLEngineOptions() : new JdkSSLEngineOptions();

@@ -27,7 +27,7 @@ class PageRoutesTest {
   @AutoClose private static final AdminClient ADMIN = admin(TOKENS);
 
   private static AdminClient admin(Settings settings) {
-    return new AdminClient(settings, meters -> List.of(new HealthRoutes(meters), new PageRoutes()));
+    return new AdminClient(settings, meters -> List.of(new HealthRoutes(meters), new PageRoutes(true, "node-1", "1.2.3")));
   }
 
   @Test
