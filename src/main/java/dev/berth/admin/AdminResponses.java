@@ -25,10 +25,10 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
 
 /** Responses of the admin port, and the log line of an accepted command. */
-final class AdminResponses {
+public final class AdminResponses {
   private static final String UTF_8 = "; charset=utf-8";
   static final String TEXT = "text/plain" + UTF_8;
-  static final String JSON = "application/json";
+  public static final String JSON = "application/json";
   static final String JSON_UTF_8 = JSON + UTF_8;
 
   private static final Logger LOG = LoggerFactory.getLogger(AdminResponses.class);
@@ -117,7 +117,7 @@ final class AdminResponses {
   }
 
   /** Sends a text that is slow to produce, and produces it on a worker thread. */
-  static void read(RoutingContext context, String type, Callable<String> reader) {
+  public static void read(RoutingContext context, String type, Callable<String> reader) {
     text(context, type, context.vertx().executeBlocking(reader, false));
   }
 
