@@ -17,11 +17,14 @@ import org.jspecify.annotations.Nullable;
  * Access control of the admin server, applied first to each request. If the server listens on
  * loopback only, a request must name this machine. If tokens are configured, the request must carry
  * one. A request that changes state must not come from a page of another site. Only the liveness
- * check needs no token. Confined to the control loop.
+ * check and the files of the page need no token. Confined to the control loop.
  */
 public final class AdminAuthFilter {
   /** Header with the original caller of a request that another node forwards. */
   public static final String FOR = "Berth-For";
+
+  /** Path of the files of the page; they contain no data. */
+  public static final String PAGE = "/page/";
 
   private static final String LIVENESS = "/-/healthz";
   private static final String CALLER = "berth.caller";
@@ -30,12 +33,16 @@ public final class AdminAuthFilter {
 
   private final HostHeaderFilter hosts;
   private final BearerTokenDigests tokens;
+  private final boolean page;
   private final LongAdder unknown = new LongAdder();
 
   /**
    * @param secrets secrets by client name; empty to allow every client
+   * @param page whether the files of the page are served, which need no token
    */
-  AdminAuthFilter(HostHeaderFilter hosts, Map<String, String> secrets, Meters meters) {
+  AdminAuthFilter(
+      HostHeaderFilter hosts, Map<String, String> secrets, boolean page, Meters meters) {
+    this.page = page;
     this.hosts = hosts;
     this.tokens = new BearerTokenDigests(secrets);
     meters.addCounter("berth_admin_unauthorized", unknown::sum);
@@ -47,7 +54,7 @@ public final class AdminAuthFilter {
     if (!hosts.allows(hostOf(request))) {
       String why = "Host: not a name of this machine (expected: localhost or a loopback address)";
       throw new AdminRefusal(403, "host_not_allowed", why);
-    } else if (!tokens.isEmpty() && !asksForLife(request) && !isKnown(context)) {
+    } else if (!tokens.isEmpty() && !isOpen(request) && !isKnown(context)) {
       unknown.increment();
       throw unknown(context);
     } else if (!READS.contains(request.method()) && isFromAnotherSite(request)) {
@@ -90,9 +97,20 @@ public final class AdminAuthFilter {
     return name != null;
   }
 
-  private static boolean asksForLife(HttpServerRequest request) {
-    return request.path().equals(LIVENESS)
-        && (request.method() == HttpMethod.GET || request.method() == HttpMethod.HEAD);
+  /** Returns whether a request needs no token: its response contains no data. */
+  private boolean isOpen(HttpServerRequest request) {
+    String path = request.path();
+    return (request.method() == HttpMethod.GET || request.method() == HttpMethod.HEAD)
+        && (path.equals(LIVENESS) || page && (path.startsWith(PAGE) || wantsPage(request)));
+  }
+
+  /** Returns whether a browser requests the page. Other clients of this path receive JSON. */
+  public static boolean wantsPage(HttpServerRequest request) {
+    String accept = request.getHeader(HttpHeaders.ACCEPT);
+    return request.path().equals("/")
+        && accept != null
+        && accept.contains("text/html")
+        && !accept.contains(AdminResponses.JSON);
   }
 
   private static AdminRefusal unknown(RoutingContext context) {

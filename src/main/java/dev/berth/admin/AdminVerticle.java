@@ -121,7 +121,8 @@ public final class AdminVerticle extends VerticleBase {
     String host = options.get(AdminOptions.HOST);
     boolean loopback = InetAddress.getByName(host).isLoopbackAddress();
     Map<String, String> secrets = BearerToken.secrets(options.get(AdminOptions.BEARER_TOKENS));
-    return new AdminAuthFilter(new HostHeaderFilter(host, loopback), secrets, meters);
+    return new AdminAuthFilter(
+        new HostHeaderFilter(host, loopback), secrets, options.get(AdminOptions.DASHBOARD), meters);
   }
 
   @Override

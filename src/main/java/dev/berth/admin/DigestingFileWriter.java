@@ -87,7 +87,7 @@ public final class DigestingFileWriter {
         "the received jar has sha256 %s (expected: %s)", digest, expected);
   }
 
-  static MessageDigest sha256() {
+  public static MessageDigest sha256() {
     try {
       return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException impossible) { // every JDK has it

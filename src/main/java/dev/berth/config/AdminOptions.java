@@ -42,6 +42,9 @@ public final class AdminOptions {
   public static final ConfigKey<Boolean> HTTP2 =
       KEYS.key("http2", Types.BOOL, false)
           .means("Whether the admin server accepts HTTP/2 in clear text beside HTTP/1.1.");
+  public static final ConfigKey<Boolean> DASHBOARD =
+      KEYS.key("dashboard", Types.BOOL, true)
+          .means("Whether the admin server serves its page for browsers, and the page's feed.");
 
   static final Section SECTION = KEYS.section().check(AdminOptions::check);
 

@@ -20,6 +20,8 @@ import dev.berth.admin.LogRoutes;
 import dev.berth.admin.ReservationBody;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.admin.ServeRoutes;
+import dev.berth.admin.page.PageRoutes;
+import dev.berth.config.AdminOptions;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.HealthOptions;
@@ -207,6 +209,9 @@ final class InstanceWiring {
     peer = side == null ? null : side.peerServer(meters, routes);
     List<AdminRoutes> all = new ArrayList<>(side == null ? List.of() : side.ofAllNodes());
     all.addAll(routes);
+    if (config.get(AdminOptions.DASHBOARD)) {
+      all.add(new PageRoutes());
+    }
     all.addAll(role.forwarded());
     admin = new AdminVerticle(config.settings(), meters, all);
     feed =

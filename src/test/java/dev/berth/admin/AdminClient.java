@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 
 /** An admin server on loopback and a client of it. */
 public final class AdminClient implements AutoCloseable {
-  final Meters meters = new Meters("node-1", "127.0.0.1", "", false);
+  public final Meters meters = new Meters("node-1", "127.0.0.1", "", false);
   public final int port;
   final Vertx vertx;
   private final HttpClient http =
@@ -39,7 +39,7 @@ public final class AdminClient implements AutoCloseable {
 
   /** What it answers, given the meters. */
   @FunctionalInterface
-  interface Areas {
+  public interface Areas {
     List<AdminRoutes> of(Meters meters);
   }
 
@@ -62,7 +62,7 @@ public final class AdminClient implements AutoCloseable {
         areas);
   }
 
-  AdminClient(Settings options, Areas areas) {
+  public AdminClient(Settings options, Areas areas) {
     this(options, areas, AdminConnections.AdminConnectionLimits.DEFAULT, Vertx.builder());
   }
 
@@ -91,7 +91,7 @@ public final class AdminClient implements AutoCloseable {
         commands, kill, new FakeTraffic(), http, List::of, meters, "1.2.3", "node-1");
   }
 
-  HttpResponse<String> get(String path, String... headers) {
+  public HttpResponse<String> get(String path, String... headers) {
     return send("GET", path, null, headers);
   }
 
@@ -99,7 +99,8 @@ public final class AdminClient implements AutoCloseable {
     return new JsonObject(get(path).body());
   }
 
-  HttpResponse<String> send(String method, String path, @Nullable String body, String... headers) {
+  public HttpResponse<String> send(
+      String method, String path, @Nullable String body, String... headers) {
     return sendAsync(
             method, path, body == null ? null : body.getBytes(StandardCharsets.UTF_8), headers)
         .orTimeout(20, TimeUnit.SECONDS)
@@ -120,7 +121,7 @@ public final class AdminClient implements AutoCloseable {
   }
 
   /** Sends these bytes and reads until the server closes. */
-  String raw(String request) throws IOException {
+  public String raw(String request) throws IOException {
     try (Socket socket = new Socket("127.0.0.1", port)) {
       socket.setSoTimeout(20_000);
       socket.getOutputStream().write(request.getBytes(StandardCharsets.UTF_8));
