@@ -28,7 +28,7 @@ import org.slf4j.spi.LoggingEventBuilder;
 public final class AdminResponses {
   private static final String UTF_8 = "; charset=utf-8";
   static final String TEXT = "text/plain" + UTF_8;
-  static final String JSON = "application/json";
+  public static final String JSON = "application/json";
   static final String JSON_UTF_8 = JSON + UTF_8;
 
   private static final Logger LOG = LoggerFactory.getLogger(AdminResponses.class);
@@ -117,7 +117,7 @@ public final class AdminResponses {
   }
 
   /** Sends a text that is slow to produce, and produces it on a worker thread. */
-  static void read(RoutingContext context, String type, Callable<String> reader) {
+  public static void read(RoutingContext context, String type, Callable<String> reader) {
     text(context, type, context.vertx().executeBlocking(reader, false));
   }
 

@@ -38,8 +38,13 @@ public record ExplainRoutes(ExplainRing ring, Settings options) implements Admin
   }
 
   private String list(int limit) {
-    JsonArray requests = AdminResponses.array(ring.latest(limit), ExplainJson::summary);
-    return new JsonObject().put("requests", requests).encodePrettily() + "\n";
+    return latest(limit).encodePrettily() + "\n";
+  }
+
+  /** Returns the latest requests. Thread-safe. */
+  public JsonObject latest(int limit) {
+    return new JsonObject()
+        .put("requests", AdminResponses.array(ring.latest(limit), ExplainJson::summary));
   }
 
   private void explain(RoutingContext context) {

@@ -1,5 +1,6 @@
 package dev.berth.node;
 
+import io.vertx.core.MultiMap;
 import static java.util.stream.Collectors.toSet;
 
 import dev.berth.admin.AdminRoutes;
@@ -453,7 +454,16 @@ final class ClusterMembershipClient implements LinkListener {
    * They are mounted before the routes of this node alone.
    */
   List<AdminRoutes> ofAllNodes() {
-    return List.of(new FanOutRoutes(peers, this::everyPeer));
+    return List.of(fanOut());
+  }
+
+  private FanOutRoutes fanOut() {
+    return new FanOutRoutes(peers, this::everyPeer);
+  }
+
+  /** Returns the response of all nodes to a GET request that those routes gather. */
+  Future<JsonObject> readAll(Vertx vertx, String path, MultiMap query) {
+    return fanOut().read(vertx, path, query);
   }
 
   /** Returns all known nodes, this node included. */

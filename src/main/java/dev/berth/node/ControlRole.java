@@ -395,17 +395,31 @@ final class ControlRole extends LocalController
 
   @Override
   public List<AdminRoutes> operators(Function<ControllerCommands, AdminRoutes> here) {
-    ClusterRoutes cluster =
-        new ClusterRoutes(new ClusterAdmin(side, serve, server, this::replicas, this::tell));
+    ClusterRoutes cluster = new ClusterRoutes(admin());
     List<AdminRoutes> routes = new ArrayList<>();
     routes.add(cluster::mountStatus);
-    routes.add(new CommandGate(this::cluster, this::closedReason));
+    routes.add(new CommandGate(this::clusterName, this::closedReason));
     routes.add(cluster);
     routes.addAll(super.operators(here));
     return routes;
   }
 
-  private String cluster() {
+  @Override
+  public Future<@Nullable ClusterDetails> cluster() {
+    return admin().details().map(found -> found);
+  }
+
+  @Override
+  public @Nullable String missingController() {
+    String closed = closedReason();
+    return closed == null ? super.missingController() : closed;
+  }
+
+  private ClusterAdmin admin() {
+    return new ClusterAdmin(side, serve, server, this::replicas, this::tell);
+  }
+
+  private String clusterName() {
     return CommandGate.name(serve.nodes().cluster(), serve.nodes().generation());
   }
 

@@ -1,5 +1,10 @@
 package dev.berth.node;
 
+import dev.berth.config.AdminOptions;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.admin.live.LiveState;
+import dev.berth.admin.live.LiveRoutes;
+import dev.berth.admin.live.FigureHistory;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.AdminVerticle;
 import dev.berth.admin.BearerTokens;
@@ -103,6 +108,7 @@ final class InstanceWiring {
   final DataPlane plane;
   final ReservationTable reservations;
   private final AccessLogWriter accessLog;
+  private final @Nullable FigureHistory history; // null: berth.admin.dashboard is false
   final MetricsPusher pusher; // reports handle metrics to the controller
   final AdminVerticle admin;
   private final @Nullable AdminVerticle peer; // admin server for other nodes; null: no cluster
@@ -179,9 +185,26 @@ final class InstanceWiring {
     BearerTokens known = new BearerTokens(secrets, false, api);
     List<AdminRoutes> routes = new ArrayList<>();
     routes.add(new HealthRoutes(meters));
-    routes.add(new LedgerRoutes(this::ledgers, identity.wallClock()));
-    routes.add(new ExplainRoutes(explained, config.settings()));
-    routes.add(new LogRoutes(logRing));
+    LedgerRoutes ledger = new LedgerRoutes(this::ledgers, identity.wallClock());
+    ExplainRoutes explain = new ExplainRoutes(explained, config.settings());
+    LogRoutes log = new LogRoutes(logRing);
+    routes.addAll(List.of(ledger, explain, log));
+    history = config.get(AdminOptions.DASHBOARD) ? history() : null;
+    if (history != null) {
+      LiveState live =
+          new InstanceLiveState(
+              identity.node(),
+              on.vertx(),
+              role,
+              Map.of(
+                  "/api/v1/ledger", ledger::read,
+                  "/api/v1/requests", query -> explain.latest(Integer.parseInt(query.get("limit"))),
+                  "/api/v1/logs", log::read),
+              side,
+              () -> traffic().routes(null),
+              reservations);
+      routes.add(liveRoutes(live, history));
+    }
     routes.addAll(role.operators(this::serveRoutes));
     routes.add(new EndpointRoutes("/api/v1/applications/*", known));
     routes.add(new EndpointRoutes("/api/v1/reservations", known));
@@ -226,11 +249,63 @@ final class InstanceWiring {
         identity.nanoClock());
   }
 
+  private FigureHistory history() {
+    FigureHistory made =
+        new FigureHistory(FigureHistory.MAX_BYTES, identity.wallClock().millis());
+    made.show(meters);
+    pusher.addFigures(meters);
+    role.onReports(
+        batch -> {
+          if (!batch.node().equals(identity.node())) { // else recorded when it was sent
+            made.record(batch, identity.wallClock().millis());
+          }
+        });
+    return made;
+  }
+
+  private LiveRoutes liveRoutes(LiveState state, FigureHistory of) {
+    LiveRoutes made =
+        new LiveRoutes(
+            state,
+            of,
+            config.get(AdminOptions.MAX_VIEWERS),
+            identity.nanoClock(),
+            identity.wallClock()::millis);
+    made.show(meters);
+    return made;
+  }
+
+  private Future<Long> report(HandleMetricBatch batch) {
+    if (history != null) {
+      history.record(batch, identity.wallClock().millis());
+    }
+    return role.ask(batch);
+  }
+
+  private void endSeconds(FigureHistory of) {
+    TickTimer.LoopTick seconds = ticks.every(TickTimer.IDLE_NANOS);
+    others.add(
+        () -> {
+          seconds.stop();
+          return Future.succeededFuture();
+        });
+    seconds.start(
+        () -> {
+          of.end(identity.wallClock().millis(), role::forEachTarget);
+          return 0;
+        },
+        () -> {});
+  }
+
+  private TrafficStatus traffic() {
+    return new TrafficStatus(() -> host.routes.leadsTo(), meters, identity.seeded());
+  }
+
   private ServeRoutes serveRoutes(ControllerCommands commands) {
     return new ServeRoutes(
         commands,
         (deployment, replica) -> host.replicas.kill(deployment, replica),
-        new TrafficStatus(() -> host.routes.leadsTo(), meters, identity.seeded()),
+        traffic(),
         new HttpView(config.settings(), ingress::port, ingress::status),
         plane.host::blockedLoops,
         meters,
@@ -389,7 +464,10 @@ final class InstanceWiring {
     int pending = config.get(LimitOptions.PENDING_REQUESTS_PER_LOOP);
     IntStream.range(0, plane.loops())
         .forEach(loop -> meters.add(into -> InstanceSeries.show(loop, plane, pending, into)));
-    MetricsPusherVerticle pushing = new MetricsPusherVerticle(ticks, pusher, role::ask);
+    MetricsPusherVerticle pushing = new MetricsPusherVerticle(ticks, pusher, this::report);
+    if (history != null) {
+      endSeconds(history);
+    }
     return Future.all(
             loops.control().deploy(admin),
             start(loops.control(), pushing),

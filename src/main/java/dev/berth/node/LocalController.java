@@ -1,5 +1,9 @@
 package dev.berth.node;
 
+import java.util.function.ObjIntConsumer;
+import dev.berth.view.ClusterDetails;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.admin.live.LiveState;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.JarRoutes;
 import dev.berth.api.DeploymentId;
@@ -75,7 +79,8 @@ import org.slf4j.LoggerFactory;
  * <p><b>Failure.</b> A controller that failed is followed by another; the wait before it doubles
  * with each failure.
  */
-abstract class LocalController implements NodeRole, ServeControl.ControllerOperations {
+abstract class LocalController
+    implements NodeRole, ServeControl.ControllerOperations, LiveState.ControllerState {
   /**
    * Options of requests: the timeout is shorter than the time after which a pusher drops its batch.
    */
@@ -126,6 +131,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
   private int failures; // in a row
   private boolean draining;
   private volatile long restarts;
+  private Consumer<HandleMetricBatch> reports = batch -> {};
 
   LocalController(ControllerRoleParts parts) {
     this.parts = parts;
@@ -250,13 +256,61 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
     return List.of(here.apply(serve.commands()), jars, new BuildRoutes(this::source));
   }
 
+  private void report(ControllerAction action) {
+    if (action instanceof ControllerAction.Reported reported) {
+      reports.accept(reported.batch());
+    }
+  }
+
+  @Override
+  public void onReports(Consumer<HandleMetricBatch> receiver) {
+    reports = receiver;
+  }
+
+  // --- live feed ---
+
+  @Override
+  public ControllerState controllerState() {
+    return this;
+  }
+
+  @Override
+  public @Nullable String missingController() {
+    return current().isPresent() ? null : "controller: none (expected: try again)";
+  }
+
+  @Override
+  public void forEachTarget(ObjIntConsumer<DeploymentId> action) {
+    current().ifPresent(now -> now.forEachTarget(action));
+  }
+
+  @Override
+  public ServeDetails applications() {
+    return controller().overview(on.identity().now());
+  }
+
+  @Override
+  public @Nullable Supplier<JsonObject> decisions(DeploymentId deployment) {
+    return autoscaling(deployment);
+  }
+
+  @Override
+  public @Nullable ApplicationDetails application(String name) {
+    return controller().details(name, on.identity().now());
+  }
+
+  @Override
+  public Future<@Nullable ClusterDetails> cluster() {
+    return Future.succeededFuture();
+  }
+
   /** Returns the replica counts of all deployments, by bus name of the node. */
   Map<String, Integer> replicas() {
     return current().map(Controller::replicas).orElse(Map.of());
   }
 
   /** Returns the names of the applications that the controller knows. */
-  Collection<String> applications() {
+  Collection<String> applicationNames() {
     return current().map(now -> List.copyOf(now.applications().keySet())).orElse(List.of());
   }
 
@@ -297,7 +351,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
         new ControllerVerticle(
             made,
             on.identity().nanoClock(),
-            actions.andThen(scaling),
+            actions.andThen(scaling).andThen(this::report),
             message -> publisher.on(message),
             thrown -> onControllerFailed(made, thrown));
     beganNanos = on.identity().now();
