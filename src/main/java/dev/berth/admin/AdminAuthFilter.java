@@ -119,7 +119,7 @@ public final class AdminAuthFilter {
    * Returns the lowest role that may send a request; null if it needs no token. The table in {@code
    * docs/rest.md} shows the result for each path.
    */
-  static @Nullable AdminRole required(HttpMethod method, String path) {
+  public static @Nullable AdminRole required(HttpMethod method, String path) {
     boolean reads = READS.contains(method);
     if (reads && method != HttpMethod.OPTIONS && (path.equals(LIVENESS) || path.startsWith(PAGE))) {
       return null;

@@ -8,6 +8,9 @@ import static java.util.stream.Collectors.joining;
 import dev.berth.cli.CliCommand.CommandExitException;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.DeployPayload;
+import dev.berth.net.tls.PemFile;
+import dev.berth.net.tls.TlsFileException;
+import dev.berth.net.tls.TlsMaterial;
 import dev.berth.view.ControllerCommands;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonArray;
@@ -29,6 +32,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
+import javax.net.ssl.HttpsURLConnection;
+import javax.net.ssl.SSLSocketFactory;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Model.CommandSpec;
@@ -98,6 +103,14 @@ final class AdminHttpClient {
             + " variable, since other users can see a command line."
       })
   private @Nullable Path tokenFile;
+
+  @Option(
+      names = "--cacert",
+      paramLabel = "FILE",
+      description = {
+        "CA certificates in PEM that an https address is trusted by. Default: those of the JVM."
+      })
+  private @Nullable Path authorities;
 
   /** Returns a client of an instance on this machine, for a command without the options. */
   static AdminHttpClient local(CommandSpec command, int port) {
@@ -189,6 +202,9 @@ final class AdminHttpClient {
   private AdminHttpReply ask(String method, String path, @Nullable AdminHttpBody sent)
       throws IOException {
     HttpURLConnection asked = (HttpURLConnection) uri(path).toURL().openConnection(Proxy.NO_PROXY);
+    if (authorities != null && asked instanceof HttpsURLConnection secure) {
+      secure.setSSLSocketFactory(trusting(authorities));
+    }
     asked.setRequestMethod(method);
     asked.setInstanceFollowRedirects(false);
     asked.setUseCaches(false);
@@ -218,6 +234,15 @@ final class AdminHttpClient {
         status < HTTP_BAD_REQUEST ? asked.getInputStream() : asked.getErrorStream()) {
       String body = in == null ? "" : new String(in.readAllBytes(), StandardCharsets.UTF_8);
       return new AdminHttpReply(status, body);
+    }
+  }
+
+  private SSLSocketFactory trusting(Path file) {
+    try {
+      return TlsMaterial.trusting(new PemFile("", "--cacert", file).certificates());
+    } catch (TlsFileException unusable) {
+      throw command()
+          .wrong("--cacert: " + unusable.value + " (expected: " + unusable.expected + ")");
     }
   }
 
@@ -383,7 +408,8 @@ final class AdminHttpClient {
     } catch (URISyntaxException refused) {
       // reported below
     }
-    throw command().wrong("--address: " + address + " (expected: as http://127.0.0.1:8265)");
+    throw command()
+        .wrong("--address: " + address + " (expected: as http://127.0.0.1:8265, or https)");
   }
 
   /** Returns the REST API path of these segments. */

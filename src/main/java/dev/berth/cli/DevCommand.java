@@ -152,6 +152,7 @@ final class DevCommand extends CliCommand {
     all.add(Setting.text(OPTION, "http_options.host", "127.0.0.1"));
     all.add(Setting.text(OPTION, "berth.admin.host", "127.0.0.1"));
     all.add(Setting.yaml(OPTION, "berth.admin.bearer_tokens", "[]"));
+    all.add(Setting.yaml(OPTION, "berth.admin.tls", "null"));
     all.addAll(assignments.with(addresses.settings()));
     all.add(Setting.yaml(OPTION, "berth.ephemeral", "true"));
     all.add(Setting.yaml(OPTION, "berth.cluster", "null"));

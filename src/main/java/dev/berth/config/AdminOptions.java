@@ -41,7 +41,8 @@ public final class AdminOptions {
                   + " that reaches it can deploy code.");
   public static final ConfigKey<Boolean> HTTP2 =
       KEYS.key("http2", Types.BOOL, false)
-          .means("Whether the admin server accepts HTTP/2 beside HTTP/1.1: in clear text, or with tls by"
+          .means(
+              "Whether the admin server accepts HTTP/2 beside HTTP/1.1: in clear text, or with tls by"
                   + " ALPN.");
   public static final ConfigKey<Boolean> DASHBOARD =
       KEYS.key("dashboard", Types.BOOL, true)

@@ -77,8 +77,7 @@ public final class BearerToken {
 
   /** Returns the roles of the admin server's clients by name. */
   public static Map<String, AdminRole> roles(List<Settings> clients) {
-    return clients.stream()
-        .collect(toMap(client -> client.get(NAME), client -> client.get(ROLE)));
+    return clients.stream().collect(toMap(client -> client.get(NAME), client -> client.get(ROLE)));
   }
 
   private BearerToken() {}

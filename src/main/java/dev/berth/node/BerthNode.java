@@ -354,8 +354,12 @@ public final class BerthNode {
           identity.node(),
           TimeUnit.NANOSECONDS.toMillis(identity.now() - beganNanos),
           routes(),
-          url("http", config.get(AdminOptions.HOST), adminPort()));
+          url(adminScheme(), config.get(AdminOptions.HOST), adminPort()));
     }
+  }
+
+  private String adminScheme() {
+    return config.settings().find(AdminOptions.TLS) == null ? "http" : "https";
   }
 
   /** Returns the URLs of at most {@code MOST_ROUTES_SAID} routes, for the log. */

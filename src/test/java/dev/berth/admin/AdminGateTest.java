@@ -2,6 +2,11 @@ package dev.berth.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.berth.config.AdminOptions;
+import dev.berth.config.AdminRole;
+import dev.berth.config.BearerToken;
+import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.Settings;
 import dev.berth.protocol.port.Endpoint;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -20,6 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Who may ask, and who is refused before anything is looked at. */
 class AdminGateTest {
   private static final String SECRET = "a-secret-of-24-characters";
+  private static final String VIEWER = "Bearer a-secret-of-a-screen";
   private static final String APPLICATIONS = "/api/serve/applications/";
   private static final FakeCommands COMMANDS = new FakeCommands();
 
@@ -31,15 +37,22 @@ class AdminGateTest {
             return Future.succeededFuture(new Endpoint.EndpointResponse(200, Map.of(), name));
           };
 
-  @AutoClose private static final AdminClient OPEN = admin(Map.of());
+  @AutoClose private static final AdminClient OPEN = admin(ServeConfig.DEFAULTS);
 
   @AutoClose
   private static final AdminClient CLOSED =
-      admin(Map.of("ci", SECRET, "ops", "another-secret-of-some-length"));
+      admin(
+          ServeConfig.DEFAULTS.with(
+              AdminOptions.BEARER_TOKENS,
+              List.of(
+                  BearerToken.of("ci", SECRET),
+                  BearerToken.of("ops", "another-secret-of-some-length"),
+                  BearerToken.of("screen", VIEWER.substring(7))
+                      .with(BearerToken.ROLE, AdminRole.VIEWER))));
 
-  private static AdminClient admin(Map<String, String> secrets) {
+  private static AdminClient admin(Settings settings) {
     return new AdminClient(
-        secrets,
+        settings,
         meters ->
             List.of(
                 new HealthRoutes(meters),
@@ -115,6 +128,40 @@ class AdminGateTest {
         .hasValue("Bearer realm=\"berth\", error=\"invalid_token\"");
     assertThat(refused.body()).doesNotContain("a-secret");
     assertThat(COMMANDS.asked).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "PUT, /api/serve/applications/",
+    "DELETE, /api/serve/applications/",
+    "POST, /api/v1/drain",
+    "POST, /api/v1/applications/a/deployments/d/scale",
+    "POST, /endpoint",
+    "PATCH, /metrics",
+    "GET, /api/v1/jars/0000",
+    "HEAD, /api/v1/jars/0000",
+    "POST, /nothing",
+  })
+  void viewerChangesNothingAndReadsNoJar(String method, String path) {
+    HttpResponse<String> refused =
+        CLOSED.send(
+            method, path, method.matches("GET|HEAD") ? null : "{}", "Authorization", VIEWER);
+    assertThat(refused.statusCode()).isEqualTo(403);
+    if (!method.equals("HEAD")) {
+      JsonObject body = new JsonObject(refused.body());
+      assertThat(body.getString("code")).isEqualTo("forbidden");
+      assertThat(body.getString("message")).isEqualTo("role: viewer (expected: operator)");
+      assertThat(body.getString("detail")).contains("token screen");
+    }
+    assertThat(COMMANDS.asked).isEmpty();
+  }
+
+  @Test
+  void viewerReadsAndIsCounted() {
+    CLOSED.send("POST", "/api/v1/drain", "{}", "Authorization", VIEWER);
+    assertThat(CLOSED.get("/metrics", "Authorization", VIEWER).body())
+        .containsPattern("berth_admin_forbidden_total(\\{.*})? [1-9]");
+    assertThat(CLOSED.get("/api/ray/version", "Authorization", VIEWER).statusCode()).isEqualTo(200);
   }
 
   @Test

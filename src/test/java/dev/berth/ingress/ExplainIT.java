@@ -165,7 +165,8 @@ class ExplainIT {
     if (value != null) {
       headers.set("X-Berth-Explain", value);
     }
-    ExplainSampler rule = new ExplainSampler(byHeader, sampleRate, new SplittableRandom(1), Set.of());
+    ExplainSampler rule =
+        new ExplainSampler(byHeader, sampleRate, new SplittableRandom(1), Set.of());
     assertThat(rule.picks(headers)).isEqualTo(expected);
   }
 

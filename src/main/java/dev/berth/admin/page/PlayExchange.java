@@ -60,8 +60,7 @@ final class PlayExchange {
   /**
    * @param ended runs once, when the exchange is over
    */
-  PlayExchange(
-      RoutingContext context, Settings settings, ExplainRing explained, Runnable ended) {
+  PlayExchange(RoutingContext context, Settings settings, ExplainRing explained, Runnable ended) {
     this.context = context;
     this.vertx = context.vertx();
     this.out = context.response();
@@ -196,10 +195,7 @@ final class PlayExchange {
     if (!over && !whole) {
       write(
           "error",
-          new JsonObject()
-              .put("code", code)
-              .put("message", message)
-              .put("request_id", requestId));
+          new JsonObject().put("code", code).put("message", message).put("request_id", requestId));
       finish();
     }
   }

@@ -102,18 +102,15 @@ public final class PlayRoutes implements AdminRoutes {
       throw new AdminRefusal(503, "too_many_plays", why, "See berth.admin.play.max_concurrent.");
     }
     playing++;
-    PlayExchange exchange =
-        new PlayExchange(context, settings, explained, () -> playing--);
+    PlayExchange exchange = new PlayExchange(context, settings, explained, () -> playing--);
     bodies
         .use(
             context,
-            (bytes, text) ->
-                context.vertx().executeBlocking(() -> PlayRequest.of(text), false))
+            (bytes, text) -> context.vertx().executeBlocking(() -> PlayRequest.of(text), false))
         .compose(
             request ->
                 connect(context)
-                    .onSuccess(
-                        client -> exchange.start(client, target(request), request.body())))
+                    .onSuccess(client -> exchange.start(client, target(request), request.body())))
         .onSuccess(sent -> AdminResponses.accepted(context, "play"))
         .onFailure(exchange::refuse);
   }

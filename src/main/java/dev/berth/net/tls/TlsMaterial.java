@@ -22,6 +22,8 @@ import java.security.Signature;
 import java.security.cert.X509Certificate;
 import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocketFactory;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
@@ -67,11 +69,11 @@ public record TlsMaterial(
           keys(key, chain),
           files.authorities() == null
               ? null
-              : trusting(files.authorities().certificates(contents.get(2))),
+              : managers(files.authorities().certificates(contents.get(2))),
           chain[0],
           contents);
     } catch (GeneralSecurityException | IOException broken) {
-      throw new IllegalStateException("keys: not stored (expected: in memory)", broken);
+      throw notStored(broken);
     }
   }
 
@@ -89,7 +91,7 @@ public record TlsMaterial(
     return keys;
   }
 
-  private static TrustManagerFactory trusting(X509Certificate[] authorities)
+  private static TrustManagerFactory managers(X509Certificate[] authorities)
       throws GeneralSecurityException, IOException {
     KeyStore store = emptyStore();
     for (int each = 0; each < authorities.length; each++) {
@@ -136,10 +138,25 @@ public record TlsMaterial(
   /** Returns the trust of a client that accepts this server's own certificate, and no other. */
   public TrustOptions pinned() {
     try {
-      return TrustOptions.wrap(trusting(new X509Certificate[] {own}));
+      return TrustOptions.wrap(managers(new X509Certificate[] {own}));
     } catch (GeneralSecurityException | IOException broken) {
-      throw new IllegalStateException("certificate: not stored (expected: in memory)", broken);
+      throw notStored(broken);
     }
+  }
+
+  /** Returns the sockets of a client that accepts servers of these authorities only. */
+  public static SSLSocketFactory trusting(X509Certificate[] authorities) {
+    try {
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(null, managers(authorities).getTrustManagers(), null);
+      return context.getSocketFactory();
+    } catch (GeneralSecurityException | IOException broken) {
+      throw notStored(broken);
+    }
+  }
+
+  private static IllegalStateException notStored(Exception broken) {
+    return new IllegalStateException("keys: not stored (expected: in memory)", broken);
   }
 
   /** Returns BoringSSL if its library loads, else the JDK's engine. */

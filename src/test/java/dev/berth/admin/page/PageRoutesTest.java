@@ -27,7 +27,9 @@ class PageRoutesTest {
   @AutoClose private static final AdminClient ADMIN = admin(TOKENS);
 
   private static AdminClient admin(Settings settings) {
-    return new AdminClient(settings, meters -> List.of(new HealthRoutes(meters), new PageRoutes(true, "node-1", "1.2.3")));
+    return new AdminClient(
+        settings,
+        meters -> List.of(new HealthRoutes(meters), new PageRoutes(true, "node-1", "1.2.3")));
   }
 
   @Test
@@ -89,11 +91,34 @@ class PageRoutesTest {
   }
 
   @Test
+  void callerLearnsItsNameAndRole() {
+    HttpResponse<String> known =
+        ADMIN.get("/api/v1/whoami", "Authorization", "Bearer a-secret-of-24-characters");
+    assertThat(new JsonObject(known.body()))
+        .isEqualTo(
+            new JsonObject()
+                .put("name", "ci")
+                .put("role", "operator")
+                .put("tokens", true)
+                .put("node", "node-1")
+                .put("version", "1.2.3"));
+    assertThat(ADMIN.get("/api/v1/whoami").statusCode()).isEqualTo(401);
+  }
+
+  @Test
+  void pageIsRefusedUnderTheNameOfAnotherHost() throws Exception {
+    String request = "GET / HTTP/1.1\r\nHost: evil.example\r\nAccept: text/html\r\n";
+    assertThat(ADMIN.raw(request + "Connection: close\r\n\r\n"))
+        .startsWith("HTTP/1.1 403 ")
+        .contains("host_not_allowed");
+  }
+
+  @Test
   void pageIsAbsentWithoutDashboard() {
     Settings off = TOKENS.with(AdminOptions.DASHBOARD, false);
     try (AdminClient admin = new AdminClient(off, meters -> List.of(new HealthRoutes(meters)))) {
       assertThat(admin.get("/", "Accept", BROWSER).statusCode()).isEqualTo(401);
-      assertThat(admin.get("/page/app.js").statusCode()).isEqualTo(401);
+      assertThat(admin.get("/page/index.html").statusCode()).isEqualTo(404);
     }
   }
 }
