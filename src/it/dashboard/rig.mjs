@@ -103,6 +103,13 @@ export async function browser(folder) {
   return { chromium, open, findings, reported, foreign };
 }
 
+/** The processor time of the page's main thread in seconds, so that a busy machine does not count. */
+export async function busy(page) {
+  const client = await page.createCDPSession();
+  await client.send('Performance.enable', { timeDomain: 'threadTicks' });
+  return async () => (await client.send('Performance.getMetrics')).metrics.find(each => each.name === 'TaskDuration').value;
+}
+
 /** Clicks with the mouse the first visible element of this selector and text. */
 export async function click(page, selector, text) {
   const found = await until(`${selector} “${text ?? ''}”`, async () => {

@@ -5,14 +5,6 @@ let asked = null;
 
 export const page = { role: 'operator', by: null, tokens: false, askToken: async () => null };
 
-export class Refused extends Error {
-  constructor(status, code, message) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
-
 export const path = (strings, ...values) => String.raw({ raw: strings }, ...values.map(encodeURIComponent));
 
 export function forget() {
@@ -22,12 +14,14 @@ export function forget() {
 export const known = () => token !== null;
 
 /** Sends a request, and asks for the token once if one is needed. Returns the response if it is 2xx. */
-export async function send(method, where, { body, headers = {}, signal } = {}) {
+export async function send(method, where, { json, signal } = {}) {
+  const key = id();
   for (;;) {
     const used = token;
-    const all = { ...headers, ...(used ? { authorization: `Bearer ${used}` } : {}) };
-    if (method !== 'GET') all['idempotency-key'] = id();
-    const answer = await fetch(where, { method, body, headers: all, signal, cache: 'no-store', credentials: 'omit', redirect: 'error' });
+    const headers = json === undefined ? {} : { 'content-type': 'application/json' };
+    if (used) headers.authorization = `Bearer ${used}`;
+    if (method !== 'GET') headers['idempotency-key'] = key;
+    const answer = await fetch(where, { method, body: JSON.stringify(json), headers, signal, cache: 'no-store', credentials: 'omit', redirect: 'error' });
     if (answer.ok) return answer;
     if (answer.status === 401) {
       await answer.body?.cancel();
@@ -35,11 +29,8 @@ export async function send(method, where, { body, headers = {}, signal } = {}) {
       continue;
     }
     const text = await answer.text();
-    let told = {};
-    try {
-      told = JSON.parse(text);
-    } catch { /* text */ }
-    throw new Refused(answer.status, told.code, [told.message ?? told.error ?? text.slice(0, 500), ...(told.problems ?? [])].join('\n'));
+    const told = text.startsWith('{') ? JSON.parse(text) : {};
+    throw Object.assign(new Error([told.message ?? told.error ?? text.slice(0, 500), ...(told.problems ?? [])].join('\n')), { status: answer.status });
   }
 }
 

@@ -10,46 +10,26 @@ const LONGEST = 4000;
 const uPlot = globalThis.uPlot;
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
-/** The curves of one subject: read once, then continued with the figures of the feed. */
+/** The curves of one subject of the last hour: read once, then continued with the figures of the feed. */
 export class History {
   #query;
-  #data = null;
-  #loading = null;
-  #again = 0;
+  #reading = false;
+  data = null;
   failure = null;
 
   constructor(query) {
     this.#query = query;
   }
 
-  get ready() {
-    return this.#data !== null;
-  }
-
-  load(done) {
-    if (this.#loading || Date.now() < this.#again) return;
-    this.#loading = get(`/api/v1/history?${this.#query}`).then(data => {
-      this.#data = data;
-      this.failure = null;
-    }, failure => (this.failure = failure)).finally(() => {
-      this.#loading = null;
-      this.#again = Date.now() + 5000;
-      done?.();
-    });
-  }
-
-  /** Continues the columns with the figures of the feed. A step without news repeats them. */
-  add(figures) {
-    const data = this.#data;
-    if (!data || !figures) return;
+  /** Continues the columns up to this moment. A step without news repeats the figures. */
+  follow(figures, redraw) {
+    const { data } = this;
+    if (!data) return void this.#read(redraw);
     const step = data.step_s * 1000;
     const at = Math.floor((live.now() - data.from_ms) / step);
-    const size = Object.values(data.columns)[0]?.length ?? 0;
-    if (at < size) return;
-    if (at - size > 30_000 / step) {
-      this.#data = null; // the feed was away
-      return;
-    }
+    const size = Object.values(data.columns)[0].length;
+    if (at < size || !figures) return;
+    if (at - size > Math.max(2, 30_000 / step)) this.data = null; // the feed was away
     for (const name in data.columns) {
       const column = data.columns[name];
       while (column.length <= at) column.push(figures[name] ?? null);
@@ -58,12 +38,24 @@ export class History {
     if (at >= LONGEST) data.from_ms += (at + 1 - SHORTEST) * step;
   }
 
+  async #read(redraw) {
+    if (this.#reading) return;
+    this.#reading = true;
+    try {
+      this.data = await get(`/api/v1/history?${this.#query}`);
+    } catch (failure) {
+      this.failure = failure;
+    }
+    redraw();
+    setTimeout(() => (this.#reading = false), REDRAW_MS);
+  }
+
   series(names) {
-    const { columns, from_ms: from, step_s: step } = this.#data;
-    const size = columns[names[0]]?.length ?? 0;
-    const first = Math.max(0, size - 3600 / (step < 60 ? step : 1));
+    const { columns, from_ms: from, step_s: step } = this.data;
+    const size = columns[names[0]].length;
+    const first = Math.max(0, size - SHORTEST / step);
     const times = Array.from({ length: size - first }, (none, at) => from / 1000 + (first + at) * step);
-    return [times, ...names.map(name => (columns[name] ?? []).slice(first))];
+    return [times, ...names.map(name => columns[name].slice(first))];
   }
 }
 
@@ -71,7 +63,7 @@ export class History {
 export function chart({ title, history, lines, unit = '', height = 130 }) {
   return h('figure', { key: title, class: 'chart' },
     h('figcaption', {}, title),
-    history.ready
+    history.data
       ? h('div', { class: 'plot', role: 'img', 'aria-label': `${title}, last hour`, hook: {
           own: true,
           create: node => {

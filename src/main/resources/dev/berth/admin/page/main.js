@@ -2,7 +2,7 @@
 
 import { h, sync } from './dom.js';
 import { forget, get, known, live, page } from './api.js';
-import { button, redraw, tokenDialog } from './parts.js';
+import { button, tokenDialog } from './parts.js';
 import autoscaling from './views/autoscaling.js';
 import batches from './views/batches.js';
 import config from './views/config.js';
@@ -31,7 +31,6 @@ let waiting = false;
 
 page.askToken = tokenDialog;
 live.changed = schedule;
-redraw.now = schedule;
 
 function schedule() {
   if (waiting) return;
@@ -111,10 +110,8 @@ function notices() {
     (live.state === 'lost' || live.state === 'refused') && h('p', { key: 'lost', class: 'notice bad', role: 'alert' },
       `Not connected: ${live.why}. `, live.state === 'lost' ? 'The page shows the last known data and connects again by itself.' : '',
       live.state === 'refused' && button('Connect', () => live.resume())),
-    live.hello?.controller === false && h('p', { key: 'alone', class: 'notice' },
-      `No controller: ${live.hello.why ?? 'the instance reaches none'}. The page shows only the node ${live.hello.node}.`),
-    ...topics.filter(([, topic]) => topic.unavailable).map(([name, topic]) =>
-      h('p', { key: `u${name}`, class: 'notice bad' }, `No data of ${name}: ${topic.unavailable.message}`)),
+    live.hello?.controller === false && h('p', { key: 'alone', class: 'notice' }, `No controller: ${live.hello.why ?? 'the instance reaches none'}. The page shows only the node ${live.hello.node}.`),
+    topics.map(([name, topic]) => topic.unavailable && h('p', { key: `u${name}`, class: 'notice bad' }, `No data of ${name}: ${topic.unavailable.message}`)),
     skipped > 0 && h('p', { key: 'skipped', class: 'notice' }, `This connection is slow: ${skipped} updates were skipped.`),
   ];
 }
@@ -138,8 +135,7 @@ addEventListener('hashchange', () => {
   route();
   places.view.focus({ preventScroll: true });
 });
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', schedule);
-matchMedia('(max-width: 640px)').addEventListener('change', schedule);
+for (const query of ['(prefers-color-scheme: dark)', '(max-width: 640px)']) matchMedia(query).addEventListener('change', schedule);
 document.documentElement.dataset.theme = THEMES[theme];
 
 get('/api/v1/whoami').then(told => Object.assign(page, told), () => {}).finally(route);

@@ -8,44 +8,38 @@ const ROW = 30;
 const HEADING = 30;
 const narrow = matchMedia('(max-width: 640px)');
 
-/** Draws again all that depends on the width or the theme; main.js sets it. */
-export const redraw = { now: () => {} };
+/** A hook of an element that is drawn again when it is scrolled or resized. */
+const watched = draw => ({
+  own: true,
+  create(node) {
+    node.onscroll = () => node.draw();
+    node.watch = new ResizeObserver(() => node.draw());
+    node.watch.observe(node);
+  },
+  update: node => (node.draw = () => draw(node))(),
+  remove: node => node.watch.disconnect(),
+});
 
 /**
  * A table whose rows exist only where they are visible, so its length does not matter. A column is {name, of,
  * width, num, wide (not on narrow screens), sort}. `of` returns a text or a description.
  */
-export function grid({ label, columns, rows, key, empty = 'None.', tall, sorted, mark }) {
+export function grid({ label, columns, rows, key, empty = 'None.', tall, mark }) {
   if (!rows.length) return h('p', { class: 'empty' }, empty);
-  let state = null;
   return h('div', {
     key: `grid ${label}`, class: `grid${tall ? ' tall' : ''}`, role: 'table', tabindex: 0, 'aria-label': label, 'aria-rowcount': rows.length + 1,
-    hook: {
-      own: true,
-      create(node) {
-        node.grid = { by: sorted ?? null, down: true };
-        node.onscroll = () => drawGrid(node);
-        node.watch = new ResizeObserver(() => drawGrid(node));
-        node.watch.observe(node);
-      },
-      update(node) {
-        state = node.grid;
-        Object.assign(state, { columns: columns.filter(each => !(each.wide && narrow.matches)), rows, key, mark });
-        drawGrid(node);
-      },
-      remove: node => node.watch.disconnect(),
-    },
+    hook: watched(node => drawGrid(node, columns.filter(each => !(each.wide && narrow.matches)), rows, key, mark)),
   });
 }
 
-function drawGrid(node) {
-  const { columns, rows, key, mark, by, down } = node.grid;
-  const column = columns.find(each => each.name === by && each.sort);
+function drawGrid(node, columns, rows, key, mark) {
+  const { by, down = true } = node.order ?? {};
+  const column = columns.find(each => each.name === by);
   let shown = rows;
   if (column) {
     const order = new Map(rows.map(row => [row, column.sort(row) ?? -Infinity]));
-    shown = [...rows].sort((a, b) => (order.get(a) < order.get(b) ? 1 : order.get(a) > order.get(b) ? -1 : 0));
-    if (!down) shown.reverse();
+    const turn = down ? 1 : -1;
+    shown = [...rows].sort((a, b) => (order.get(a) < order.get(b) ? turn : order.get(a) > order.get(b) ? -turn : 0));
   }
   const widths = columns.map(each => each.width ?? 'minmax(7rem, 1fr)');
   node.style.setProperty('--cols', widths.join(' '));
@@ -54,59 +48,34 @@ function drawGrid(node) {
   const last = Math.min(shown.length, first + Math.ceil((node.clientHeight || 600) / ROW) + 18);
   const cell = (each, row) => {
     const value = each.of(row);
-    const text = typeof value === 'string' || typeof value === 'number';
-    return h('span', { role: 'cell', class: each.num ? 'num' : null, title: text && !each.num ? value : null }, value);
+    return h('span', { role: 'cell', class: each.num ? 'num' : null, title: typeof value === 'string' && !each.num ? value : null }, value);
   };
+  const order = each => {
+    node.order = { by: each.name, down: each !== column || !down };
+    node.draw();
+  };
+  const heading = each => h('span', { role: 'columnheader', key: each.name, class: each.num ? 'num' : null, 'aria-sort': each === column ? (down ? 'descending' : 'ascending') : null },
+    each.sort ? h('button', { on: { click: () => order(each) } }, each.name, each === column ? (down ? ' ↓' : ' ↑') : '') : each.name);
   sync(node,
-    h('div', { class: 'row head', role: 'row' }, columns.map(each => {
-      const active = column === each;
-      return h('span', { role: 'columnheader', key: each.name, class: each.num ? 'num' : null, 'aria-sort': active ? (down ? 'descending' : 'ascending') : null },
-        each.sort
-          ? h('button', { on: { click: () => {
-              Object.assign(node.grid, { by: each.name, down: active ? !down : true });
-              drawGrid(node);
-            } } }, each.name, active ? (down ? ' ↓' : ' ↑') : '')
-          : each.name);
-    })),
-    h('div', { class: 'rows', role: 'rowgroup', vars: { height: `${shown.length * ROW}px`, from: `${first * ROW}px` } },
-      shown.slice(first, last).map((row, at) =>
-        h('div', { class: `row ${mark?.(row) ?? ''}`, role: 'row', key: key(row), 'aria-rowindex': first + at + 2 },
-          columns.map(each => cell(each, row))))));
+    h('div', { class: 'row head', role: 'row' }, columns.map(heading)),
+    h('div', { class: 'rows', role: 'rowgroup', vars: { height: `${shown.length * ROW}px`, from: `${first * ROW}px` } }, shown.slice(first, last).map((row, at) =>
+      h('div', { class: `row ${mark?.(row) ?? ''}`, role: 'row', key: key(row), 'aria-rowindex': first + at + 2 }, columns.map(each => cell(each, row))))));
 }
 
 /** Boxes of equal size in rows, of any number; `groups` is a list of [title, items]. */
 export function tiles({ label, groups, width, height, of }) {
-  return h('div', {
-    key: `tiles ${label}`, class: 'tiles', tabindex: 0, role: 'region', 'aria-label': label,
-    hook: {
-      own: true,
-      create(node) {
-        node.onscroll = () => node.draw();
-        node.watch = new ResizeObserver(() => node.draw());
-        node.watch.observe(node);
-      },
-      update(node) {
-        node.draw = () => {
-          const across = Math.max(1, Math.floor((node.clientWidth - 2) / width));
-          let top = 0;
-          const lines = [];
-          const add = (line, size) => {
-            lines.push([top, line]);
-            top += size;
-          };
-          for (const [title, items] of groups) {
-            add(h('h3', { key: `t${title}` }, title, h('small', {}, count(items.length))), HEADING);
-            for (let at = 0; at < items.length; at += across) add(() => h('div', { key: `${title}${at}`, class: 'line', vars: { across } }, items.slice(at, at + across).map(of)), height);
-          }
-          const shown = lines.filter(([at]) => at > node.scrollTop - 2 * height && at < node.scrollTop + (node.clientHeight || 600) + 2 * height);
-          sync(node, h('div', { class: 'rows', vars: { height: `${top}px`, from: `${shown[0]?.[0] ?? 0}px`, each: `${height}px` } },
-            shown.map(([, line]) => (typeof line === 'function' ? line() : line))));
-        };
-        node.draw();
-      },
-      remove: node => node.watch.disconnect(),
-    },
-  });
+  return h('div', { key: `tiles ${label}`, class: 'tiles', tabindex: 0, role: 'region', 'aria-label': label, hook: watched(node => {
+    const across = Math.max(1, Math.floor((node.clientWidth - 2) / width));
+    const lines = [];
+    let top = 0;
+    for (const [title, items] of groups) {
+      lines.push([top, () => h('h3', {}, title, h('small', {}, count(items.length)))]);
+      top += HEADING;
+      for (let at = 0; at < items.length; at += across, top += height) lines.push([top, () => h('div', { class: 'line', vars: { across } }, items.slice(at, at + across).map(of))]);
+    }
+    const shown = lines.filter(([at]) => at > node.scrollTop - 2 * height && at < node.scrollTop + (node.clientHeight || 600) + 2 * height);
+    sync(node, h('div', { class: 'rows', vars: { height: `${top}px`, from: `${shown[0]?.[0] ?? 0}px`, each: `${height}px` } }, shown.map(([, line]) => line())));
+  }) });
 }
 
 const GOOD = new Set(['RUNNING', 'HEALTHY', 'ALIVE', 'RUNS', 'ok', 'clean', 'open', 'STEADY', 'SCALED_UP', 'SCALED_DOWN']);

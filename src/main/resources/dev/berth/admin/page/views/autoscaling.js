@@ -12,10 +12,9 @@ function one(view) {
   const deployment = view.topic(`deployment:${key}`);
   view.state.history ??= new History(`deployment=${encodeURIComponent(key)}`);
   const { history } = view.state;
-  if (!history.ready) history.load(view.redraw);
   if (!now) return h('p', { class: 'empty' }, 'Waiting for the first data…');
   const figures = deployment.get('deployment');
-  history.add(figures && { ...figures, replicas: now.running, target: now.replicas });
+  history.follow(figures && { ...figures, replicas: now.running, target: now.replicas }, view.redraw);
   const demand = entries.get('demand');
   const decisions = [...entries].filter(([each]) => each.startsWith('decision/')).map(([, each]) => each).sort((a, b) => b.at_ms - a.at_ms);
   return [
@@ -29,12 +28,9 @@ function one(view) {
       chart({ title: 'Load: slots in use and waiting requests', history, lines: [{ name: 'slots', of: 'slots', color: 'muted', step: true }, { name: 'in use', of: 'slots_used', color: 'blue', fill: true }, { name: 'waiting', of: 'queue', color: 'warn' }] })),
     panel('Decisions', { wide: true, note: 'that changed the number or had another reason' },
       grid({ label: 'Decisions', tall: true, rows: decisions, key: each => each.at_ms, columns: [
-        { name: 'At', width: '7rem', of: each => clock(each.at_ms, true) },
-        { name: 'Load', width: '5rem', num: true, of: each => trim(each.inputs?.total ?? 0) },
-        { name: 'From load', width: '6rem', num: true, wide: true, of: each => trim(each.raw) },
-        { name: 'Wanted', width: '5rem', num: true, of: each => each.wanted },
-        { name: 'Result', width: '5rem', num: true, of: each => each.replicas },
-        { name: 'Reason', width: '9rem', wide: true, of: each => state(each.reason) },
+        { name: 'At', width: '7rem', of: each => clock(each.at_ms, true) }, { name: 'Load', width: '5rem', num: true, of: each => trim(each.inputs?.total ?? 0) },
+        { name: 'From load', width: '6rem', num: true, wide: true, of: each => trim(each.raw) }, { name: 'Wanted', width: '5rem', num: true, of: each => each.wanted },
+        { name: 'Result', width: '5rem', num: true, of: each => each.replicas }, { name: 'Reason', width: '9rem', wide: true, of: each => state(each.reason) },
         { name: 'Why', width: 'minmax(12rem, 3fr)', of: each => each.told ?? each.why },
       ] })),
   ];
@@ -52,8 +48,7 @@ export default {
       { name: 'Target', width: '5rem', num: true, of: ([, now]) => trim(now.target) },
       { name: 'Replicas', width: '6rem', num: true, sort: ([, now]) => now.running, of: ([, now]) => `${now.running} / ${now.replicas}` },
       { name: 'Bounds', width: '6rem', num: true, wide: true, of: ([, now]) => `${now.min_replicas}–${now.max_replicas}` },
-      { name: 'Now', width: '9rem', of: ([, now]) => state(now.paused ? 'PAUSED' : now.reason) },
-      { name: 'Why', width: 'minmax(10rem, 3fr)', wide: true, of: ([, now]) => now.why },
+      { name: 'Now', width: '9rem', of: ([, now]) => state(now.paused ? 'PAUSED' : now.reason) }, { name: 'Why', width: 'minmax(10rem, 3fr)', wide: true, of: ([, now]) => now.why },
     ] });
   },
 };

@@ -20,11 +20,9 @@ export default {
       past.failure && h('p', { class: 'notice bad' }, past.failure.message),
       revisions.length > 0 && [
         panel('Revisions', { wide: true }, grid({ label: 'Revisions', rows: revisions, key: each => each.revision, columns: [
-          { name: 'Revision', width: '5.5rem', num: true, of: each => each.revision },
-          { name: 'State', width: '6rem', of: each => state(each.state) },
+          { name: 'Revision', width: '5.5rem', num: true, of: each => each.revision }, { name: 'State', width: '6rem', of: each => state(each.state) },
           { name: 'Deployed', width: 'minmax(9rem, 1fr)', of: each => h('span', { title: day(each.deployed_ms) }, `${age(Date.now() - each.deployed_ms)} ago`) },
-          { name: 'Content', width: '8rem', wide: true, of: each => each.digest.slice(0, 12) },
-          { name: 'Message', wide: true, of: each => each.message ?? '' },
+          { name: 'Content', width: '8rem', wide: true, of: each => each.digest.slice(0, 12) }, { name: 'Message', wide: true, of: each => each.message ?? '' },
           { name: 'Action', width: '7rem', of: each => (each !== revisions[0] && operate('Roll back', () => rollback(app.name, app.revision, each.revision))) || '' },
         ] })),
         against && panel('What differs', { wide: true, note: `revision ${against.revision} and ${revisions[0].revision}` }, differenceTable('Differences', differences(against.config, revisions[0].config), 'The settings are equal; the code or its jars may differ.')),

@@ -5,8 +5,7 @@ import { bar, button, confirm, field, figure, grid, link, operate, pairs, panel,
 import { count, day, differences, ms, plural, short, some } from '../format.js';
 import { deploymentGrid, deploymentRows, trafficCharts } from './overview.js';
 
-const JSON_BODY = { 'content-type': 'application/json' };
-const CELLS = 24;
+const CELLS = 13;
 
 function scale(application, deployment) {
   const { autoscaling } = deployment;
@@ -16,17 +15,14 @@ function scale(application, deployment) {
     autoscaling && h('p', {}, 'This deployment autoscales. The command pauses autoscaling until it is resumed here or with berth scale --auto.'),
     field('Replicas', { type: 'number', min: 0, max: 100_000, value: String(number), required: true, on: text => (number = Number(text)) }),
   ], 'Scale', async () => {
-    const body = autoscaling ? { target_num_replicas: number, autoscaling: 'pause' } : { target_num_replicas: number };
-    await send('POST', path`/api/v1/applications/${application}/deployments/${deployment.name}/scale`, { headers: JSON_BODY, body: JSON.stringify(body) });
+    await send('POST', path`/api/v1/applications/${application}/deployments/${deployment.name}/scale`, { json: { target_num_replicas: number, autoscaling: autoscaling ? 'pause' : undefined } });
     return `${application} / ${deployment.name} scales to ${plural(number, 'replica')}.`;
   });
 }
 
 function resume(application, deployment) {
-  confirm(`Resume autoscaling of ${application} / ${deployment.name}`, h('p', {}, 'The number of replicas follows the load again, from the present number.'), 'Resume', async () => {
-    await send('POST', path`/api/v1/applications/${application}/deployments/${deployment.name}/scale`, { headers: JSON_BODY, body: '{"autoscaling": "resume"}' });
-    return 'Autoscaling resumed.';
-  });
+  confirm(`Resume autoscaling of ${application} / ${deployment.name}`, h('p', {}, 'The number of replicas follows the load again, from the present number.'), 'Resume',
+    () => send('POST', path`/api/v1/applications/${application}/deployments/${deployment.name}/scale`, { json: { autoscaling: 'resume' } }).then(() => 'Autoscaling resumed.'));
 }
 
 export function rollback(application, now, revision) {
@@ -42,34 +38,27 @@ export function rollback(application, now, revision) {
 function replace(application, deployment, replica) {
   confirm(`Replace replica ${short(replica.replica_id)}`, [
     h('p', {}, `The replica ${replica.replica_id} ends at once, as if it had died: ${replica.running ? `its ${plural(replica.running, 'running request')} fail` : 'it runs no request now'}. Another one takes its place.`),
-  ], 'Replace', async () => {
-    await send('DELETE', path`/api/v1/applications/${application}/deployments/${deployment}/replicas/${replica.replica_id}`);
-    return `The replica ${short(replica.replica_id)} ends; another one starts.`;
-  }, { danger: true });
+  ], 'Replace', () => send('DELETE', path`/api/v1/applications/${application}/deployments/${deployment}/replicas/${replica.replica_id}`)
+    .then(() => `The replica ${short(replica.replica_id)} ends; another one starts.`), { danger: true });
 }
 
 export function drain(node) {
   confirm(`Drain node ${node}`, [
     h('p', {}, `No replica is placed on ${node} any more. Replacements start on other nodes, then its replicas finish their requests and stop.`),
     h('p', {}, 'Uncordon reverts this.'),
-  ], 'Drain', async () => {
-    await send('POST', path`/api/v1/cluster/nodes/${node}/drain`);
-    return `${node} drains.`;
-  }, { danger: true });
+  ], 'Drain', () => send('POST', path`/api/v1/cluster/nodes/${node}/drain`).then(() => `${node} drains.`), { danger: true });
 }
 
 function drainInstance(node) {
-  confirm(`Drain the instance ${node}`, h('p', {}, `${node} finishes its requests and takes no new ones. Then its process ends, and this page with it.`), 'Drain and end', async () => {
-    await send('POST', '/api/v1/drain');
-    return `${node} drains.`;
-  }, { danger: true });
+  confirm(`Drain the instance ${node}`, h('p', {}, `${node} finishes its requests and takes no new ones. Then its process ends, and this page with it.`), 'Drain and end',
+    () => send('POST', '/api/v1/drain').then(() => `${node} drains.`), { danger: true });
 }
 
 export const drainNode = node => (node.role === 'single' ? drainInstance(node.name) : drain(node.name));
 
 const kind = replica => (replica.upstream ? 'upstream' : 'process');
 
-/** A replica as a box with one cell for each slot, or for a part of them if there are many. */
+/** A replica as a box with a cell for each slot, or for a share of them if there are many. */
 function tile(view, replica) {
   const { max_ongoing_requests: all, running = 0, reserved = 0 } = replica;
   const cells = Math.min(all ?? 0, CELLS);
@@ -77,11 +66,11 @@ function tile(view, replica) {
   const held = all ? Math.round((reserved / all) * cells) || (reserved ? 1 : 0) : 0;
   const text = `${replica.replica_id}, ${replica.phase}${replica.reason ? `: ${replica.reason}` : ''}, ${some(all) ? `${running} running and ${reserved} reserved of ${all}` : 'slots unknown'}, on ${replica.node}`;
   return h('button', {
-    key: replica.replica_id, type: 'button', class: `tile ${replica.draining ? 'draining' : replica.phase.toLowerCase()} ${replica.routable ? '' : 'apart'}`, title: text, 'aria-label': text,
+    type: 'button', class: `tile ${replica.draining ? 'draining' : replica.phase.toLowerCase()} ${replica.routable ? '' : 'apart'}`, title: text,
     'aria-pressed': String(view.state.picked === replica.replica_id),
     on: { click: () => { view.state.picked = view.state.picked === replica.replica_id ? null : replica.replica_id; view.redraw(); } },
   }, h('span', { class: 'name' }, short(replica.replica_id), h('small', {}, some(all) ? `${running + reserved}/${all}` : '–')),
-    h('span', { class: 'cells' }, Array.from({ length: cells }, (none, at) => h('i', { class: at < used ? 'used' : at < used + held ? 'held' : null }))));
+    h('i', { class: 'cells', vars: { cells, run: used, rsv: held } }));
 }
 
 function replicaPanel(view, application, deployment, replicas) {
@@ -105,8 +94,7 @@ function replicaPanel(view, application, deployment, replicas) {
 
 export function differenceTable(label, changes, empty) {
   return grid({ label, rows: changes, key: ([name]) => name, empty, columns: [
-    { name: 'Setting', width: 'minmax(10rem, 1.5fr)', of: ([name]) => name },
-    { name: 'Before', of: ([, before]) => before ?? 'absent' },
+    { name: 'Setting', width: 'minmax(10rem, 1.5fr)', of: ([name]) => name }, { name: 'Before', of: ([, before]) => before ?? 'absent' },
     { name: 'Now', of: ([, , now]) => now ?? 'absent' },
   ] });
 }
@@ -118,11 +106,10 @@ function one(view) {
   const app = entries.get('application');
   view.state.history ??= new History(`deployment=${encodeURIComponent(`${application}#${name}`)}`);
   const { history } = view.state;
-  if (!history.ready) history.load(view.redraw);
   if (!deployment || !app) return h('p', { class: 'empty' }, 'Waiting for the first data…');
   const replicas = [...entries].filter(([key]) => key.startsWith('replica/')).map(([, each]) => each).sort((a, b) => (a.replica_id < b.replica_id ? -1 : 1));
   const rollout = entries.get('rollout');
-  history.add({ ...deployment, replicas: replicas.length, target: deployment.target_replicas });
+  history.follow({ ...deployment, replicas: replicas.length, target: deployment.target_replicas }, view.redraw);
   const past = view.load(`history ${app.revision}`, () => get(path`/api/v1/applications/${application}/history`));
   const [current, previous] = past.value?.revisions ?? [];
   const moving = rollout && rollout.old + rollout.starting + rollout.draining > 0;

@@ -50,8 +50,7 @@ export default {
     const entries = view.topic('overview');
     const total = entries.get('total');
     view.state.history ??= new History('');
-    if (!view.state.history.ready) view.state.history.load(view.redraw);
-    view.state.history.add(total);
+    view.state.history.follow(total, view.redraw);
     if (!total) return h('p', { class: 'empty' }, 'Waiting for the first data…');
     const nodes = [...entries].filter(([key]) => key.startsWith('node/')).map(([, node]) => node);
     const rows = deploymentRows(entries);
@@ -71,21 +70,17 @@ export default {
       panel('Deployments', { wide: true, note: count(rows.length), aside: field('Filter', { value: view.state.text, on: text => { view.state.text = text; view.redraw(); } }) },
         deploymentGrid(rows, { text: view.state.text })),
       h('div', { class: 'columns' },
-        panel('Requests that waited', { note: 'of the last 100 explained; open one to see why', aside: link('#/requests', 'All requests') },
+        panel('Requests that waited', { note: 'open one to see why', aside: link('#/requests', 'All requests') },
           grid({ label: 'Requests that waited', key: ([key]) => key, rows: slow, empty: 'None of the explained requests waited.',
             columns: [
-              { name: 'Request', of: ([, each]) => toRequest(each.request_id, true) },
-              { name: 'Deployment', of: ([, each]) => `${each.application} / ${each.deployment}` },
-              { name: 'At', width: '5rem', wide: true, of: ([, each]) => clock(each.arrived_at) },
-              { name: 'Waited', width: '5rem', num: true, of: ([, each]) => us(each.overhead_us) },
+              { name: 'Request', of: ([, each]) => toRequest(each.request_id, true) }, { name: 'Deployment', of: ([, each]) => `${each.application} / ${each.deployment}` },
+              { name: 'At', width: '5rem', wide: true, of: ([, each]) => clock(each.arrived_at) }, { name: 'Waited', width: '5rem', num: true, of: ([, each]) => us(each.overhead_us) },
             ] })),
         panel('Nodes', { aside: link('#/nodes', 'All nodes') },
           grid({ label: 'Nodes', key: node => node.name, rows: nodes,
             columns: [
-              { name: 'Node', of: node => node.name },
-              { name: 'State', width: '6rem', of: node => state(node.state) },
-              { name: 'Replicas', width: '5rem', num: true, of: node => count(node.replicas) },
-              { name: 'Loop lag', width: '5rem', num: true, of: node => ms(node.loop_lag_ms) },
+              { name: 'Node', of: node => node.name }, { name: 'State', width: '6rem', of: node => state(node.state) },
+              { name: 'Replicas', width: '5rem', num: true, of: node => count(node.replicas) }, { name: 'Loop lag', width: '5rem', num: true, of: node => ms(node.loop_lag_ms) },
             ] }))),
     ];
   },

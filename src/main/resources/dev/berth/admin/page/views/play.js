@@ -8,7 +8,7 @@ const LLM = 'berth:openai';
 
 /** Sends a request by the instance. `on` gets each part; the promise ends with the last one. */
 async function play(request, signal, on) {
-  const answer = await send('POST', '/api/v1/play', { body: JSON.stringify(request), headers: { 'content-type': 'application/json' }, signal });
+  const answer = await send('POST', '/api/v1/play', { json: request, signal });
   const decoder = new TextDecoder();
   for await (const text of blocks(answer, '\n')) {
     if (!text.trim()) continue;

@@ -1,6 +1,6 @@
 import { h } from '../dom.js';
 import { get, path, send } from '../api.js';
-import { bar, button, confirm, field, grid, link, operate, pairs, panel, said, state, toDeployment, toRequest } from '../parts.js';
+import { bar, button, confirm, field, grid, link, operate, pairs, panel, state, toDeployment, toRequest } from '../parts.js';
 import { clock, count, day, micros, plural, short, some, us } from '../format.js';
 import { deploymentRows } from './overview.js';
 
@@ -115,12 +115,10 @@ function details(record, start, at) {
       ['Replica', short(record.replica)], ['Node', record.node], ['Upstream', record.upstream],
       ['Queue', queue ? `waited ${us(queue.waited_us)} behind ${plural(queue.ahead, 'request')}${queue.max_queued_requests < 0 ? '' : `; at most ${queue.max_queued_requests} may wait`}` : 'did not wait'],
       ['Batch', batch && `position ${batch.position} of ${batch.size}, waited ${us(batch.waited_us)} for its start`],
-      ['Tokens', record.tokens && Object.entries(record.tokens).map(([kind, number]) => `${number} ${kind}`).join(', ')],
       ['Failure', record.failure && Object.values(record.failure).filter(each => typeof each === 'string').join(': ')],
       ['Selection', `${record.policy}, snapshot ${record.snapshot.term}.${record.snapshot.counter}`]),
     h('h3', {}, 'Candidates', h('small', {}, `${count(record.candidates_in_all)} replicas as the router saw them`)),
-    grid({ label: `Candidates of ${label} ${at}`, rows: record.candidates, key: each => each.replica, mark: each => (each.replica === record.replica ? 'chosen' : ''),
-      empty: 'There was no replica.', columns: [
+    grid({ label: `Candidates of ${label} ${at}`, rows: record.candidates, key: each => each.replica, mark: each => (each.replica === record.replica ? 'chosen' : ''), empty: 'There was no replica.', columns: [
         { name: 'Replica', of: each => `${each.replica === record.replica ? '✓ ' : ''}${short(each.replica)}` },
         { name: 'Node', wide: true, of: each => `${each.node}${some(each.loop) ? `/${each.loop}` : ''}` },
         { name: 'In use', width: '9rem', of: each => bar([['used', each.ongoing]], each.max_ongoing_requests) },
@@ -131,10 +129,8 @@ function details(record, start, at) {
       ] }),
     h('h3', {}, 'Steps'),
     grid({ label: `Steps of ${label} ${at}`, rows: record.steps.map((step, index) => ({ ...step, index })), key: each => each.index, columns: [
-      { name: 'At', width: '6rem', num: true, of: each => `+${us(each.at_us)}` },
-      { name: 'Step', width: '9rem', of: each => each.kind.replaceAll('_', ' ') },
-      { name: 'Where', wide: true, of: each => `${each.node}${some(each.loop) ? `/${each.loop}` : ''} ${short(each.replica)}` },
-      { name: 'Detail', of: each => each.detail },
+      { name: 'At', width: '6rem', num: true, of: each => `+${us(each.at_us)}` }, { name: 'Step', width: '9rem', of: each => each.kind.replaceAll('_', ' ') },
+      { name: 'Where', wide: true, of: each => `${each.node}${some(each.loop) ? `/${each.loop}` : ''} ${short(each.replica)}` }, { name: 'Detail', of: each => each.detail },
     ] }));
 }
 
@@ -180,8 +176,7 @@ function list(view) {
       mark: ([, each]) => (each.failure || each.status >= 500 ? 'failed' : ''),
       columns: [
         { name: 'At', width: '7rem', wide: true, sort: ([key]) => key, of: ([, each]) => clock(each.arrived_at, true) },
-        { name: 'Id', width: 'minmax(7rem, 1.2fr)', of: ([, each]) => toRequest(each.request_id, true) },
-        { name: 'Request', wide: true, of: ([, each]) => each.request },
+        { name: 'Id', width: 'minmax(7rem, 1.2fr)', of: ([, each]) => toRequest(each.request_id, true) }, { name: 'Request', wide: true, of: ([, each]) => each.request },
         { name: 'Deployment', of: ([, each]) => `${each.parent ? '↳ ' : ''}${name(each)}` },
         { name: 'Waited', width: '5rem', num: true, sort: ([, each]) => each.overhead_us, of: ([, each]) => us(each.overhead_us) },
         { name: 'Total', width: '5rem', num: true, sort: ([, each]) => each.total_us, of: ([, each]) => us(each.total_us) },
@@ -203,8 +198,7 @@ export default {
     if (!load.value) return h('p', { class: 'empty' }, 'Reading…');
     const { explanations: records } = load.value;
     return [
-      h('div', { class: 'tools' }, link('#/requests', '← All requests'), toDeployment(records[0].application, records[0].deployment),
-        button('Copy link', () => navigator.clipboard?.writeText(location.href).then(() => said('Copied.'), () => said(location.href)))),
+      h('div', { class: 'tools' }, link('#/requests', '← All requests'), toDeployment(records[0].application, records[0].deployment)),
       explanation(records),
     ];
   },

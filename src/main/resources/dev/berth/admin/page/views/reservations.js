@@ -15,8 +15,7 @@ export default {
     return [
       h('dl', { class: 'figures' }, figure('Held', count(total.held), { sub: `of ${count(total.limit)}` }), figure('Waiting', count(total.waiting)), figure('Made', count(total.made))),
       grid({ label: 'Reserved slots', tall: true, rows: [...entries].filter(([key]) => key !== 'total').sort(), key: ([key]) => key, empty: 'No slot is reserved now.', columns: [
-        { name: 'Deployment', of: ([, each]) => toDeployment(each.application, each.deployment) },
-        { name: 'Replica', of: ([, each]) => short(each.replica) },
+        { name: 'Deployment', of: ([, each]) => toDeployment(each.application, each.deployment) }, { name: 'Replica', of: ([, each]) => short(each.replica) },
         { name: 'Reserved', width: '6rem', num: true, of: ([, each]) => count(each.reserved) },
       ] }),
       h('div', { class: 'columns' }, list('Ended', total.ended), list('Refused', total.refused)),

@@ -11,7 +11,7 @@ function move(route) {
     h('p', {}, 'Later requests follow the new weights. Requests that run or wait stay with their deployment. A weight of 0 takes a deployment out of the draw.'),
     Object.keys(weights).map(name => field(name, { type: 'number', min: 0, step: 'any', required: true, value: String(weights[name]), on: text => (weights[name] = Number(text)) })),
   ], 'Move', async () => {
-    await send('PUT', path`/api/v1/traffic?route=${route.route}`, { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ weights }) });
+    await send('PUT', path`/api/v1/traffic?route=${route.route}`, { json: { weights } });
     const all = Object.values(weights).reduce((sum, each) => sum + each, 0);
     return `${route.route}: ${Object.entries(weights).map(([name, weight]) => `${name} ${trim((100 * weight) / all)} %`).join(', ')}.`;
   });
@@ -28,18 +28,15 @@ function one(route) {
       { name: 'Weight', width: '9rem', of: each => bar([['used', each.weight]], all, `${trim((100 * each.weight) / all)} %`) },
       { name: 'Requests', width: '6rem', num: true, of: each => count(each.requests) },
       { name: 'Errors', width: '5rem', num: true, of: each => h('span', { class: each.errors ? 'bad' : null }, count(each.errors)) },
-      { name: 'p50', width: '5rem', num: true, wide: true, of: each => ms(each.p50_ms) },
-      { name: 'p99', width: '5rem', num: true, of: each => ms(each.p99_ms) },
+      { name: 'p50', width: '5rem', num: true, wide: true, of: each => ms(each.p50_ms) }, { name: 'p99', width: '5rem', num: true, of: each => ms(each.p99_ms) },
     ] }),
     route.match?.length > 0 && [h('h3', {}, 'Matches, before the weights'), h('ul', { class: 'plain' }, route.match.map((each, at) => h('li', { key: at },
       h('code', {}, Object.entries(each).filter(([name]) => !['application', 'deployment', 'is'].includes(name)).map(([name, value]) => `${name} ${value}`).join(', '), ` ${each.is ?? ''}`), ' → ', toDeployment(each.application, each.deployment))))],
     route.shadow?.length > 0 && [h('h3', {}, 'Shadows', h('small', {}, 'copies, whose responses nobody gets')), grid({ label: `Shadows of ${route.route}`, rows: route.shadow, key: each => `${each.application}#${each.deployment}`, columns: [
-      { name: 'Deployment', of: each => toDeployment(each.application, each.deployment) },
-      { name: 'Share', width: '5rem', num: true, of: each => `${trim(100 * each.fraction)} %` },
+      { name: 'Deployment', of: each => toDeployment(each.application, each.deployment) }, { name: 'Share', width: '5rem', num: true, of: each => `${trim(100 * each.fraction)} %` },
       { name: 'Copied', width: '5rem', num: true, of: each => count(each.copied) },
       { name: 'Skipped', width: '5rem', num: true, wide: true, of: each => count(each.skipped_busy + each.skipped_body) },
-      { name: 'Failed', width: '5rem', num: true, wide: true, of: each => count(each.failed) },
-      { name: 'Other status', width: '7rem', num: true, of: each => count(each.status_other) },
+      { name: 'Failed', width: '5rem', num: true, wide: true, of: each => count(each.failed) }, { name: 'Other status', width: '7rem', num: true, of: each => count(each.status_other) },
       { name: 'Other body', width: '7rem', num: true, of: each => count(each.body_other) },
     ] })]);
 }
