@@ -297,10 +297,10 @@ async function many() {
       }
     }, steps);
     const each = (1000 * ((await spent()) - before)) / steps;
+    await shot(page, what.replaceAll(' ', '-'));
     const elements = await page.$$eval(`${selector} *`, all => all.length);
     claim(each < 30 && elements < 1000, `${what} scroll from end to end in ${steps} steps: ${each.toFixed(1)} ms of processor time a step, ${elements} elements`);
   }
-  await shot(page, 'ten-thousand-replicas');
   await page.close();
   server.closeAllConnections();
   server.close();
