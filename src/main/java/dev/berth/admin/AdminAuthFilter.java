@@ -34,6 +34,11 @@ public final class AdminAuthFilter {
   private static final String LIVENESS = "/-/healthz";
   private static final String CALLER = "berth.caller";
   private static final String ROLE = "berth.role"; // absent without tokens
+
+  /** Paths of user code, for operators and other nodes. */
+  private static final List<String> CODE =
+      List.of(JarRoutes.PATH, JarRoutes.FETCHED, "/api/v1/cluster/builds/");
+
   private static final Set<HttpMethod> READS =
       Set.of(HttpMethod.GET, HttpMethod.HEAD, HttpMethod.OPTIONS);
 
@@ -124,7 +129,9 @@ public final class AdminAuthFilter {
     if (reads && method != HttpMethod.OPTIONS && (path.equals(LIVENESS) || path.startsWith(PAGE))) {
       return null;
     }
-    return reads && !path.startsWith(JarRoutes.PATH) ? AdminRole.VIEWER : AdminRole.OPERATOR;
+    return reads && CODE.stream().noneMatch(path::startsWith)
+        ? AdminRole.VIEWER
+        : AdminRole.OPERATOR;
   }
 
   /** Returns the role of the caller: an operator without tokens. */

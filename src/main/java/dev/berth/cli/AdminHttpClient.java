@@ -262,7 +262,11 @@ final class AdminHttpClient {
     String message = failed.getMessage();
     return message == null
         ? failed.getClass().getSimpleName()
-        : message.startsWith("Connection refused") ? "nothing listens on this port" : message;
+        : message.startsWith("Connection refused")
+            ? "nothing listens on this port"
+            : message.startsWith("Unexpected end of file") || message.startsWith("Invalid Http")
+                ? message + " (expected: https, if the server uses TLS)"
+                : message;
   }
 
   /**
