@@ -6,6 +6,7 @@ import { clock, trim } from './format.js';
 
 const REDRAW_MS = 5000;
 const SHORTEST = 3600;
+const LEAST = 120;
 const LONGEST = 4000;
 const uPlot = globalThis.uPlot;
 const still = matchMedia('(prefers-reduced-motion: reduce)');
@@ -53,7 +54,8 @@ export class History {
   series(names) {
     const { columns, from_ms: from, step_s: step } = this.data;
     const size = columns[names[0]].length;
-    const first = Math.max(0, size - SHORTEST / step);
+    const known = columns.slots?.findIndex(value => value !== null) ?? 0;
+    const first = Math.max(0, size - SHORTEST / step, Math.min(known, size - LEAST / step));
     const times = Array.from({ length: size - first }, (none, at) => from / 1000 + (first + at) * step);
     return [times, ...names.map(name => columns[name].slice(first))];
   }
