@@ -45,6 +45,11 @@ public final class AdminOptions {
   public static final ConfigKey<Boolean> DASHBOARD =
       KEYS.key("dashboard", Types.BOOL, true)
           .means("Whether the admin server serves its page for browsers, and the page's feed.");
+  public static final ConfigKey<Integer> MAX_VIEWERS =
+      KEYS.key("max_viewers", Types.integer(0, 200, "viewers"), 64)
+          .means(
+              "Maximum number of concurrent viewers of the live feed, each with one of the admin"
+                  + " server's 256 connections; more get 503.");
 
   static final Section SECTION = KEYS.section().check(AdminOptions::check);
 
