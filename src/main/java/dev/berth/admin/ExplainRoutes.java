@@ -4,7 +4,6 @@ import dev.berth.config.ExplainOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.view.RequestExplanation;
 import io.vertx.core.http.HttpHeaders;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;

@@ -1,11 +1,11 @@
 package dev.berth.admin;
 
-import io.vertx.core.json.JsonObject;
-import io.vertx.core.MultiMap;
 import dev.berth.api.DeploymentId;
 import dev.berth.view.BatchFill;
 import dev.berth.view.LedgerView;
 import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
+import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.time.InstantSource;

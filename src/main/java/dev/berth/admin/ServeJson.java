@@ -1,10 +1,10 @@
 package dev.berth.admin;
 
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.Map;
 import dev.berth.protocol.json.RecordWriter;
 import io.vertx.core.json.JsonObject;
 import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 

@@ -1,9 +1,7 @@
 package dev.berth.controller;
 
-import java.util.function.ObjIntConsumer;
-import java.util.function.Function;
-import dev.berth.config.keys.Settings;
 import dev.berth.api.DeploymentId;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.controller.autoscaling.HandleReports;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
@@ -17,6 +15,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.ObjIntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -76,7 +76,7 @@ public final class DeploymentActivity {
   boolean isDue() {
     return sent == null
         ? hasSource || requests() > 0
-        : requests() > 0 || !sent.hasGauges(queued, slotsUsed, slots, replicas);
+        : requests() + sent.requests() > 0 || !sent.hasGauges(queued, slotsUsed, slots, replicas);
   }
 
   /** Returns whether the deployment has no source any longer, and the controller knows that. */

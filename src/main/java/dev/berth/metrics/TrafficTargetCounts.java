@@ -24,6 +24,9 @@ public record TrafficTargetCounts(long requests, long errors, double p50Ms, doub
     cells.forEach(each -> each.latencies().addTo(buckets));
     long requests = LongStream.of(buckets).sum();
     return new TrafficTargetCounts(
-        requests, errors, LatencyBuckets.quantileMs(buckets, 0.5 * requests), LatencyBuckets.quantileMs(buckets, 0.99 * requests));
+        requests,
+        errors,
+        LatencyBuckets.quantileMs(buckets, 0.5 * requests),
+        LatencyBuckets.quantileMs(buckets, 0.99 * requests));
   }
 }

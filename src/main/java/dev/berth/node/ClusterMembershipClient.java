@@ -1,6 +1,5 @@
 package dev.berth.node;
 
-import io.vertx.core.MultiMap;
 import static java.util.stream.Collectors.toSet;
 
 import dev.berth.admin.AdminRoutes;
@@ -38,6 +37,7 @@ import dev.berth.protocol.port.BusSender;
 import dev.berth.routing.reserve.ReservationOwners;
 import dev.berth.view.ClusterDetails;
 import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.internal.ContextInternal;

@@ -42,6 +42,7 @@ import dev.berth.desired.DesiredState;
 import dev.berth.desired.NodeRegistry;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.wire.WireCodec;
+import dev.berth.view.ClusterDetails;
 import dev.berth.view.ControllerCommands;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;

@@ -1,10 +1,5 @@
 package dev.berth.node;
 
-import dev.berth.config.AdminOptions;
-import dev.berth.protocol.BusMessage.HandleMetricBatch;
-import dev.berth.admin.live.LiveState;
-import dev.berth.admin.live.LiveRoutes;
-import dev.berth.admin.live.FigureHistory;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.AdminVerticle;
 import dev.berth.admin.BearerTokens;
@@ -20,6 +15,9 @@ import dev.berth.admin.LogRoutes;
 import dev.berth.admin.ReservationBody;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.admin.ServeRoutes;
+import dev.berth.admin.live.FigureHistory;
+import dev.berth.admin.live.LiveRoutes;
+import dev.berth.admin.live.LiveState;
 import dev.berth.admin.page.PageRoutes;
 import dev.berth.admin.page.PlayRoutes;
 import dev.berth.api.DeploymentId;
@@ -54,6 +52,7 @@ import dev.berth.node.loops.LoopVerticle;
 import dev.berth.node.loops.LoopWatchVerticle;
 import dev.berth.node.loops.Transport;
 import dev.berth.node.traffic.TrafficStatus;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.InstanceDependencies;
@@ -250,8 +249,7 @@ final class InstanceWiring {
   }
 
   private FigureHistory history() {
-    FigureHistory made =
-        new FigureHistory(FigureHistory.MAX_BYTES, identity.wallClock().millis());
+    FigureHistory made = new FigureHistory(FigureHistory.MAX_BYTES, identity.wallClock().millis());
     made.show(meters);
     pusher.addFigures(meters);
     role.onReports(

@@ -1,11 +1,8 @@
 package dev.berth.node;
 
-import java.util.function.ObjIntConsumer;
-import dev.berth.view.ClusterDetails;
-import dev.berth.protocol.BusMessage.HandleMetricBatch;
-import dev.berth.admin.live.LiveState;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.JarRoutes;
+import dev.berth.admin.live.LiveState;
 import dev.berth.api.DeploymentId;
 import dev.berth.cluster.http.BuildRoutes;
 import dev.berth.code.BuildCache;
@@ -16,6 +13,7 @@ import dev.berth.config.DeploymentConfig;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.MetricsOptions;
 import dev.berth.controller.Controller;
+import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerAction.Recovered;
@@ -41,8 +39,10 @@ import dev.berth.node.scaling.ScalingWatch;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.upstream.client.NameAddresses;
 import dev.berth.view.ApplicationDetails;
+import dev.berth.view.ClusterDetails;
 import dev.berth.view.CommandRejectedException;
 import dev.berth.view.ControllerCommands;
 import dev.berth.view.ServeDetails;
@@ -61,6 +61,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.ObjIntConsumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -270,7 +271,7 @@ abstract class LocalController
   // --- live feed ---
 
   @Override
-  public ControllerState controllerState() {
+  public LiveState.ControllerState controllerState() {
     return this;
   }
 

@@ -1,21 +1,21 @@
 package dev.berth.node;
 
-import java.util.function.ObjIntConsumer;
-import java.util.function.Consumer;
-import dev.berth.view.CommandRejectedException;
-import dev.berth.protocol.BusMessage.HandleMetricBatch;
-import dev.berth.api.DeploymentId;
-import dev.berth.admin.live.LiveState;
 import dev.berth.admin.AdminRoutes;
+import dev.berth.admin.live.LiveState;
+import dev.berth.api.DeploymentId;
 import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.node.InstanceRuntime.InstanceContext;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.view.CommandRejectedException;
 import dev.berth.view.ControllerCommands;
 import io.vertx.core.Future;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.ObjIntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**

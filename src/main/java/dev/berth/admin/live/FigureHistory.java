@@ -87,6 +87,16 @@ public final class FigureHistory {
     meters.addCounter("berth_history_series_refused", () -> refused);
   }
 
+  /** Returns the memory in bytes. */
+  long bytes() {
+    return bytes;
+  }
+
+  /** Returns the number of refused series. */
+  long refused() {
+    return refused;
+  }
+
   /** Records the figures of a batch. */
   public void record(HandleMetricBatch batch, long nowMs) {
     NodeFigures told = batch.figures();
@@ -96,8 +106,7 @@ public final class FigureHistory {
     NodeReading before = nodes.get(batch.node());
     long number = before == null ? 1 : before.number + 1;
     double seconds = told.intervalMillis() / 1e3;
-    nodes.put(
-        batch.node(), new NodeReading(number, nowMs, seconds, told.loopLagMicros() / 1e3));
+    nodes.put(batch.node(), new NodeReading(number, nowMs, seconds, told.loopLagMicros() / 1e3));
     for (DeploymentFigures each : told.deployments()) {
       HistorySeries into = of(each.deployment(), nowMs);
       if (into != null) {
@@ -127,7 +136,7 @@ public final class FigureHistory {
     all.seenMs = nowMs;
     Arrays.fill(all.latest, 0);
     Arrays.fill(all.latencies, 0);
-    series.forEach((key, each) -> sample(key, each, all));
+    series.forEach((key, each) -> sample(key, each, all, nowMs));
     HistorySeries.quantiles(all.latencies, all.latest);
     series.values().forEach(each -> each.end(endedMs, nowMs));
     endedMs = nowMs;
@@ -136,7 +145,7 @@ public final class FigureHistory {
   }
 
   /** Computes the row of the last second. */
-  private void sample(Object key, HistorySeries of, HistorySeries all) {
+  private void sample(Object key, HistorySeries of, HistorySeries all, long nowMs) {
     double[] row = of.latest;
     if (of == all) {
       return;
@@ -149,7 +158,7 @@ public final class FigureHistory {
     Arrays.fill(row, 0);
     Arrays.fill(of.latencies, 0);
     of.held.keySet().retainAll(nodes.keySet());
-    of.held.forEach((node, held) -> addTo(row, of.latencies, nodes.get(node), held));
+    of.held.forEach((node, held) -> addTo(row, of.latencies, nodes.get(node), held, nowMs));
     for (int i = 0; i < row.length; i++) {
       all.latest[i] += row[i];
     }
@@ -162,9 +171,10 @@ public final class FigureHistory {
   }
 
   private static void addTo(
-      double[] row, long[] latencies, @Nullable NodeReading reading, HeldFigures held) {
+      double[] row, long[] latencies, NodeReading reading, HeldFigures held, long nowMs) {
     DeploymentFigures figures = held.figures();
-    if (reading != null && reading.number == held.reading()) { // else no requests since then
+    boolean isNew = nowMs - reading.atMs <= 2_000 * reading.seconds; // one batch may be late
+    if (isNew && reading.number == held.reading()) { // else no requests since then
       row[0] += figures.requests() / reading.seconds;
       row[1] += figures.errors() / reading.seconds;
       HistorySeries.add(figures, latencies);
@@ -195,10 +205,12 @@ public final class FigureHistory {
       series.values().forEach(each -> each.coarsen(steps[0], steps[1]));
     }
     if (wantedBytes() <= maxBytes) {
+      bytes = wantedBytes();
       return true;
     }
     Map.Entry<Object, HistorySeries> oldest =
         series.entrySet().stream()
+            .filter(each -> each.getKey() != ALL)
             .min(Comparator.comparingLong(each -> each.getValue().seenMs))
             .orElseThrow();
     if (nowMs - oldest.getValue().seenMs > SILENT_MS) {

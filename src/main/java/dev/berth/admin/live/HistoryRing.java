@@ -29,23 +29,34 @@ final class HistoryRing {
     return Math.floorDiv(ms, 1_000L * stepS);
   }
 
-  /** Stores the row of a step. Steps between the last one and this one are missing. */
+  /**
+   * Stores the row of a step. Steps between the last one and this one are missing. If the clock was
+   * set back, later steps are removed.
+   */
   void put(long step, double[] row) {
-    for (long gap = Math.max(newest + 1, step - length + 1); newest >= 0 && gap < step; gap++) {
-      int from = place(gap, 0);
-      Arrays.fill(cells, from, from + columns, (short) MISSING);
+    if (newest >= 0 && Math.abs(step - newest) >= length) {
+      Arrays.fill(cells, (short) MISSING);
+    } else if (newest >= 0) {
+      remove(Math.min(newest, step) + 1, Math.max(newest + 1, step));
     }
-    if (step >= newest) { // else the clock was set back
-      newest = step;
-      for (int column = 0; column < columns; column++) {
-        cells[place(step, column)] = (short) encode(row[column]);
-      }
+    newest = step;
+    for (int column = 0; column < columns; column++) {
+      cells[place(step, column)] = (short) encode(row[column]);
+    }
+  }
+
+  private void remove(long from, long to) {
+    for (long step = from; step < to; step++) {
+      int at = place(step, 0);
+      Arrays.fill(cells, at, at + columns, (short) MISSING);
     }
   }
 
   /** Returns a number; NaN if it is missing. */
   double at(long step, int column) {
-    return step > newest || step <= newest - length ? Double.NaN : decode(cells[place(step, column)]);
+    return step > newest || step <= newest - length
+        ? Double.NaN
+        : decode(cells[place(step, column)]);
   }
 
   /** Returns the same rows with longer steps, each the mean of its parts. */

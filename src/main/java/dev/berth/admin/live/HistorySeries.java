@@ -85,7 +85,9 @@ final class HistorySeries {
     day = day.coarser(dayStepS, 86_400 / dayStepS);
   }
 
-  /** Sets the quantiles of a row; NaN without latencies. Other rows than of deployments have none. */
+  /**
+   * Sets the quantiles of a row; NaN without latencies. Other rows than of deployments have none.
+   */
   static void quantiles(long[] latencies, double[] row) {
     if (row.length > P99) {
       long all = LongStream.of(latencies).sum();

@@ -130,8 +130,7 @@ final class LiveFeed {
     }
     long since = now - beganNanos;
     boolean isDue = since >= Math.max(INTERVAL_NANOS, intervalNanos);
-    List<LiveTopic> due =
-        topics.keySet().stream().filter(each -> isDue || isNew(each)).toList();
+    List<LiveTopic> due = topics.keySet().stream().filter(each -> isDue || isNew(each)).toList();
     if (running || due.isEmpty() || since < MIN_INTERVAL_NANOS) {
       return due.isEmpty() ? INTERVAL_NANOS / 2 : MIN_INTERVAL_NANOS;
     }

@@ -89,9 +89,7 @@ final class LiveReader implements LiveFeed.TopicReader {
   }
 
   private Future<@Nullable ClusterDetails> cluster() {
-    return state.missing() == null
-        ? state.controller().cluster()
-        : Future.succeededFuture();
+    return state.missing() == null ? state.controller().cluster() : Future.succeededFuture();
   }
 
   private Future<Supplier<Map<String, ?>>> overview() {
@@ -114,7 +112,8 @@ final class LiveReader implements LiveFeed.TopicReader {
     nodes.remove("cluster");
     double lag = 0;
     for (Map.Entry<String, JsonObject> node : nodes.entrySet()) {
-      lag = Math.max(lag, node.getValue().getDouble("loop_lag_ms", 0.0));
+      Double own = node.getValue().getDouble("loop_lag_ms");
+      lag = own == null ? lag : Math.max(lag, own);
       JsonObject shown = new JsonObject();
       for (String field : List.of("name", "state", "role", "zone", "replicas", "loop_lag_ms")) {
         shown.put(field, node.getValue().getValue(field));
@@ -268,9 +267,7 @@ final class LiveReader implements LiveFeed.TopicReader {
       return Future.succeededFuture(() -> autoscaling(all));
     }
     Supplier<JsonObject> decisions =
-        state
-            .controller()
-            .decisions(new DeploymentId(topic.application(), topic.deployment()));
+        state.controller().decisions(new DeploymentId(topic.application(), topic.deployment()));
     if (decisions == null) {
       throw CommandRejectedException.notFound(
           "deployment: %s (expected: one that autoscales)",

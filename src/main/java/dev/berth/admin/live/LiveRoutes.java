@@ -129,8 +129,7 @@ public final class LiveRoutes implements AdminRoutes {
 
   private void open(RoutingContext context, Set<LiveTopic> topics) {
     HttpServerResponse response = context.response();
-    LiveViewer viewer =
-        new LiveViewer(topics, new ResponseSink(context), nanoClock.getAsLong());
+    LiveViewer viewer = new LiveViewer(topics, new ResponseSink(context), nanoClock.getAsLong());
     LiveFeed into = feed(context.vertx());
     viewers++;
     context.addEndHandler(
@@ -257,7 +256,9 @@ public final class LiveRoutes implements AdminRoutes {
     Supplier<JsonObject> found = history.curves(key, ofDay);
     if (found == null) {
       throw new AdminRefusal(
-          404, "not_found", "history: none of " + LiveTopic.shorten(key) + " (expected: a known name)");
+          404,
+          "not_found",
+          "history: none of " + LiveTopic.shorten(key) + " (expected: a known name)");
     }
     JsonObject of = new JsonObject();
     if (key != null) {

@@ -52,7 +52,9 @@ record LiveTopic(String name, Map<String, List<String>> filters) {
     return name.contains(":") && parts.length == 2 ? parts[part] : "";
   }
 
-  /** Returns whether the name has the right form: only a deployment and a decision have a target. */
+  /**
+   * Returns whether the name has the right form: only a deployment and a decision have a target.
+   */
   boolean isValid() {
     boolean hasTarget = !application().isEmpty() && !deployment().isEmpty();
     return KINDS.contains(kind())

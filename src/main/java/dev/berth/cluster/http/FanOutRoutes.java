@@ -1,16 +1,16 @@
 package dev.berth.cluster.http;
 
-import io.netty.handler.codec.http.QueryStringEncoder;
-import io.vertx.core.Vertx;
-import io.vertx.core.MultiMap;
 import static java.util.stream.Collectors.joining;
 
 import dev.berth.admin.AdminRefusal;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.cluster.http.PeerClient.PeerResponse;
 import dev.berth.cluster.membership.NodeInfo;
+import io.netty.handler.codec.http.QueryStringEncoder;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
+import io.vertx.core.MultiMap;
+import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.json.JsonArray;
@@ -58,9 +58,12 @@ public final class FanOutRoutes implements AdminRoutes {
 
   private static final Map<String, ReplyMerger> MERGERS =
       Map.of(
-          "/api/v1/ledger", FanOutRoutes::joinReplies,
-          "/api/v1/requests", FanOutRoutes::requests,
-          LOGS, FanOutRoutes::lines);
+          "/api/v1/ledger",
+          FanOutRoutes::joinReplies,
+          "/api/v1/requests",
+          FanOutRoutes::requests,
+          LOGS,
+          FanOutRoutes::lines);
 
   private final PeerClient client;
   private final Supplier<List<NodeInfo>> members;
