@@ -74,7 +74,7 @@ async function* events(answer) {
   }
 }
 
-const FINAL = new Set([401, 403, 404]);
+const FINAL = new Set([400, 401, 403, 404]);
 
 /** One connection with the topics of the view that is shown. Reconnects with back-off. */
 class Live {

@@ -95,11 +95,11 @@ function bar() {
     h('span', { class: `link ${live.state}`, role: 'status' }, h('i', {}), CONNECTION[live.state]),
     page.role === 'viewer' && h('span', { class: 'role' }, 'viewer'),
     known() && button('Forget token', () => { forget(); live.stop(''); location.reload(); }, { kind: 'plain' }),
-    button(`Theme: ${THEMES[theme]}`, () => {
+    button(THEMES[theme], () => {
       theme = (theme + 1) % THEMES.length;
       document.documentElement.dataset.theme = THEMES[theme];
       draw();
-    }, { kind: 'plain', 'aria-label': `Theme: ${THEMES[theme]}` }),
+    }, { kind: 'plain', 'aria-label': `Theme: ${THEMES[theme]}`, title: 'Theme' }),
   ];
 }
 
