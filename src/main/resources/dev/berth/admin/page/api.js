@@ -7,10 +7,6 @@ export const page = { role: 'operator', by: null, tokens: false, askToken: async
 
 export const path = (strings, ...values) => String.raw({ raw: strings }, ...values.map(encodeURIComponent));
 
-export function forget() {
-  token = null;
-}
-
 export const known = () => token !== null;
 
 /** Sends a request, and asks for the token once if one is needed. Returns the response if it is 2xx. */
@@ -67,26 +63,21 @@ export async function* blocks(answer, separator) {
 }
 
 /** The events of a response, as [name, text] pairs. */
-async function* events(answer) {
+async function* events(answer, alive) {
   for await (const block of blocks(answer, '\n\n')) {
+    alive();
     const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? [];
     if (name) yield [name, data];
   }
 }
 
+const SILENT_MS = 45_000; // the server sends something every 15 s
 const FINAL = new Set([400, 401, 403, 404]);
 
 /** One connection with the topics of the view that is shown. Reconnects with back-off. */
 class Live {
-  state = 'connecting';
-  why = '';
-  hello = null;
-  topics = new Map();
-  changed = () => {};
-  #abort = null;
-  #timer = 0;
-  #wait = 1000;
-  #query = '';
+  state = 'connecting'; why = ''; hello = null; topics = new Map(); changed = () => {};
+  #abort = null; #timer = 0; #silence = 0; #wait = 1000; #query = '';
 
   /** Follows other topics; known entries of topics that remain are kept until their snapshot arrives. */
   follow(names, filters = []) {
@@ -105,9 +96,7 @@ class Live {
     this.#say('paused', why);
   }
 
-  resume() {
-    this.#connect();
-  }
+  resume = () => this.#connect();
 
   of(topic) {
     return this.topics.get(topic) ?? { entries: new Map(), at: 0, skipped: 0 };
@@ -127,21 +116,26 @@ class Live {
     clearTimeout(this.#timer);
     this.#abort?.abort();
     const abort = (this.#abort = new AbortController());
+    let silent = false;
+    const alive = () => {
+      clearTimeout(this.#silence);
+      this.#silence = setTimeout(() => abort.abort((silent = true)), SILENT_MS);
+    };
+    alive();
     if (this.state !== 'live') this.#say('connecting');
     let final = false;
     try {
       const answer = await send('GET', `/api/v1/live?${this.#query}`, { signal: abort.signal });
-      for await (const [name, data] of events(answer)) {
-        if (abort.signal.aborted) return;
+      for await (const [name, data] of events(answer, alive)) {
         this.#wait = 1000;
-        if (!this.#event(name, JSON.parse(data))) break;
+        if (abort.signal.aborted || !this.#event(name, JSON.parse(data))) break;
       }
       this.why = 'the feed ended';
     } catch (failure) {
-      this.why = failure.message;
+      this.why = silent ? 'the instance is silent' : failure.message;
       final = FINAL.has(failure.status);
     }
-    if (abort.signal.aborted) return;
+    if (abort.signal.aborted && !silent) return;
     this.#say(final ? 'refused' : 'lost', this.why);
     if (final) return;
     this.#timer = setTimeout(() => this.#connect(), this.#wait * (0.8 + Math.random() * 0.4));

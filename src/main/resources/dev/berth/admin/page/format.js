@@ -11,6 +11,7 @@ export function count(value) {
 
 /** A number with three digits at most after rounding. */
 export function trim(value) {
+  if (!some(value)) return '–';
   const size = Math.abs(value);
   return String(Number(value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2)));
 }

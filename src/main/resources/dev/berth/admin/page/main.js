@@ -1,7 +1,7 @@
 // Starts the page: the address after # selects a view, and the feed follows the topics of that view.
 
 import { h, sync } from './dom.js';
-import { forget, get, known, live, page } from './api.js';
+import { get, known, live, page } from './api.js';
 import { button, tokenDialog } from './parts.js';
 import autoscaling from './views/autoscaling.js';
 import batches from './views/batches.js';
@@ -94,7 +94,7 @@ function bar() {
     h('span', { class: 'space' }),
     h('span', { class: `link ${live.state}`, role: 'status' }, h('i', {}), CONNECTION[live.state]),
     page.role === 'viewer' && h('span', { class: 'role' }, 'viewer'),
-    known() && button('Forget token', () => { forget(); live.stop(''); location.reload(); }, { kind: 'plain' }),
+    known() && button('Forget token', () => location.reload(), { kind: 'plain' }),
     button(THEMES[theme], () => {
       theme = (theme + 1) % THEMES.length;
       document.documentElement.dataset.theme = THEMES[theme];
@@ -116,13 +116,21 @@ function notices() {
   ];
 }
 
+function rendered() {
+  try {
+    return shown.view.render(shown.context);
+  } catch (failure) {
+    return h('p', { class: 'notice bad' }, `This view cannot show its data: ${failure.message}`);
+  }
+}
+
 function draw() {
   sync(places.bar, bar());
   places.nav.classList.toggle('open', menu);
   sync(places.nav, GROUPS.map((group, at) => h('ul', { key: at }, group.map(name => h('li', { key: name },
     h('a', { href: `#/${name}`, 'aria-current': name === shown.name ? 'page' : null }, VIEWS[name].title))))));
   sync(places.view, notices(), h('div', { class: 'content', key: location.hash },
-    h('h1', {}, shown.view.heading?.(shown.context) ?? shown.view.title), shown.view.render(shown.context)));
+    h('h1', {}, shown.view.heading?.(shown.context) ?? shown.view.title), rendered()));
 }
 
 let hidden = 0;
@@ -131,10 +139,7 @@ document.addEventListener('visibilitychange', () => {
   if (document.hidden) hidden = setTimeout(() => live.stop('the page is hidden'), HIDDEN_MS);
   else if (live.state === 'paused') live.resume();
 });
-addEventListener('hashchange', () => {
-  route();
-  places.view.focus({ preventScroll: true });
-});
+addEventListener('hashchange', () => [route(), places.view.focus({ preventScroll: true })]);
 for (const query of ['(prefers-color-scheme: dark)', '(max-width: 640px)']) matchMedia(query).addEventListener('change', schedule);
 document.documentElement.dataset.theme = THEMES[theme];
 

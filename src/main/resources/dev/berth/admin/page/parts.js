@@ -136,7 +136,7 @@ export function said(text, bad) {
 function modal(title, content, verb, act, { danger, fixed }) {
   const dialog = document.createElement('dialog');
   const close = () => dialog.remove();
-  const idle = yes => dialog.querySelectorAll('button').forEach(each => (each.disabled = !yes));
+  const idle = yes => (dialog.querySelector('[type="submit"]').disabled = !yes);
   const submit = async event => {
     event.preventDefault();
     idle(false);
