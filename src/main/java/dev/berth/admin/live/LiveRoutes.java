@@ -202,7 +202,7 @@ public final class LiveRoutes implements AdminRoutes {
 
     @Override
     public void close() {
-      context.response().reset(); // of HTTP/2, the stream only
+      AdminResponses.abort(context);
     }
   }
 
