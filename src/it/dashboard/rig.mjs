@@ -124,7 +124,7 @@ export async function click(page, selector, text) {
 
 /** Replaces the text of a field that has this label. */
 export async function type(page, label, text) {
-  const selector = `dialog [aria-label="${label}"], main [aria-label="${label}"]`;
+  const selector = ['input', 'textarea'].flatMap(tag => ['dialog', 'main'].map(place => `${place} ${tag}[aria-label="${label}"]`)).join();
   await page.waitForSelector(selector);
   await page.click(selector, { count: 3 });
   await page.keyboard.press('Backspace');

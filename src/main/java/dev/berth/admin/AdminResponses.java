@@ -10,6 +10,8 @@ import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.http.impl.HttpServerConnection;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
@@ -114,6 +116,16 @@ public final class AdminResponses {
   /** Returns the items as a JSON array. */
   static <T> JsonArray array(List<T> items, Function<T, JsonObject> shown) {
     return new JsonArray(items.stream().map(shown).toList());
+  }
+
+  /** Ends a response in progress at once, even if its client reads nothing. */
+  public static void abort(RoutingContext context) {
+    if (context.request().version() == HttpVersion.HTTP_2) {
+      context.response().reset();
+    } else {
+      HttpServerConnection connection = (HttpServerConnection) context.request().connection();
+      AdminConnections.drop(connection.channelHandlerContext().channel());
+    }
   }
 
   /** Sends a text that is slow to produce, and produces it on a worker thread. */

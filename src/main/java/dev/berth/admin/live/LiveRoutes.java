@@ -204,7 +204,7 @@ public final class LiveRoutes implements AdminRoutes {
 
     @Override
     public void close() {
-      context.response().reset(); // of HTTP/2, the stream only
+      AdminResponses.abort(context);
     }
   }
 

@@ -104,7 +104,7 @@ function draw(node, history, lines, unit, height) {
     legend: { live: true },
     scales: { y: { range: (plot, low, high) => [0, Math.max(high * 1.1, 0.001) || 1] } },
     axes: [{ ...axis, size: 26, space: 70, values: (plot, ticks) => ticks.map(at => clock(at * 1000).slice(0, 5)) },
-      { ...axis, size: 46, space: 28, values: (plot, ticks) => ticks.map(value => `${trim(value)}${unit}`) }],
+      { ...axis, size: 54, space: 28, values: (plot, ticks) => ticks.map(value => `${trim(value)}${unit}`) }],
     series: [{ label: 'at', value: (plot, at) => (at == null ? '' : clock(at * 1000)) }, ...lines.map(line => ({
       label: line.name, stroke: color(line.color), width: 1.5, points: { show: false }, spanGaps: false,
       fill: line.fill ? `${color(line.color)}22` : undefined, paths: line.step ? uPlot.paths.stepped({ align: 1 }) : undefined,

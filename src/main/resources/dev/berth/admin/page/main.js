@@ -95,7 +95,7 @@ function bar() {
     h('span', { class: `link ${live.state}`, role: 'status' }, h('i', {}), CONNECTION[live.state]),
     page.role === 'viewer' && h('span', { class: 'role' }, 'viewer'),
     known() && button('Forget token', () => location.reload(), { kind: 'plain' }),
-    button(THEMES[theme], () => {
+    button(`◐ ${THEMES[theme]}`, () => {
       theme = (theme + 1) % THEMES.length;
       document.documentElement.dataset.theme = THEMES[theme];
       draw();

@@ -152,7 +152,7 @@ class FigureHistoryTest {
 
   @Test
   void stepsGetLongerWithMoreDeploymentsAndTheMemoryStaysBounded() {
-    for (int second = 0; second < 30; second++) {
+    for (int second = 0; second < 180; second++) {
       report("n1", figures(SHOP, 100, 5));
       endSecond();
     }

@@ -5,12 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.berth.admin.AdminClient;
 import dev.berth.admin.AdminResponses;
 import io.vertx.core.json.JsonObject;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.net.Socket;
 import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -49,44 +45,13 @@ class LiveRoutesIT {
     routes.show(admin.meters);
   }
 
-  /** Client that reads the events of the feed. */
-  private static final class Viewer implements AutoCloseable {
-    private final Socket socket;
-    private final BufferedReader lines;
-
-    Viewer(int port, String topics) throws IOException {
-      socket = new Socket("127.0.0.1", port);
-      socket.setSoTimeout(20_000);
-      String request = "GET /api/v1/live?topics=" + topics + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
-      socket.getOutputStream().write(request.getBytes(StandardCharsets.UTF_8));
-      lines =
-          new BufferedReader(
-              new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
-    }
-
-    /** Returns the next event: its name and data. */
-    String next() throws IOException {
-      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-        if (line.startsWith("event: ")) {
-          return line + " " + lines.readLine();
-        }
-      }
-      return "end";
-    }
-
-    @Override
-    public void close() throws IOException {
-      socket.close();
-    }
-  }
-
-  private Viewer view(String topics) throws IOException {
-    return new Viewer(admin.port, topics);
+  private FeedClient view(String topics) throws IOException {
+    return new FeedClient(admin.port, topics);
   }
 
   @Test
   void feedBeginsWithItsStateAndSendsChanges() throws Exception {
-    try (Viewer viewer = view("overview,deployment:shop%23infer")) {
+    try (FeedClient viewer = view("overview,deployment:shop%23infer")) {
       assertThat(viewer.next())
           .startsWith("event: hello data: {\"node\":\"node-1\",\"controller\":true,\"why\":null");
       assertThat(viewer.next()).startsWith("event: snapshot data: {\"topic\":\"overview\"");
@@ -99,7 +64,7 @@ class LiveRoutesIT {
 
   @Test
   void tenThousandViewersLeaveTheOthersTheirConnections() throws Exception {
-    List<Viewer> viewers = new ArrayList<>();
+    List<FeedClient> viewers = new ArrayList<>();
     for (int i = 0; i < MAX_VIEWERS; i++) {
       viewers.add(view("overview"));
       assertThat(viewers.get(i).next()).startsWith("event: hello");
@@ -114,11 +79,11 @@ class LiveRoutesIT {
     assertThat(admin.get("/-/healthz").statusCode()).isEqualTo(200);
     assertThat(metric("berth_live_viewers ")).isEqualTo(MAX_VIEWERS);
     assertThat(metric("berth_live_viewers_refused_total ")).isEqualTo(10_001 - MAX_VIEWERS);
-    for (Viewer each : viewers) {
+    for (FeedClient each : viewers) {
       each.close();
     }
     awaitMetric("berth_live_viewers ", 0);
-    try (Viewer again = view("overview")) {
+    try (FeedClient again = view("overview")) {
       assertThat(again.next()).startsWith("event: hello");
     }
   }
@@ -144,14 +109,14 @@ class LiveRoutesIT {
   @Test
   void viewerThatNeverReadsIsClosed() throws Exception {
     state.replicas = 20_000; // more than the buffers of two sockets
-    try (Viewer viewer = view("deployment:shop%23infer")) {
+    try (FeedClient viewer = view("deployment:shop%23infer")) {
       awaitMetric("berth_live_viewers ", 1);
       long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
       while (metric("berth_live_viewers ") > 0) {
         assertThat(System.nanoTime()).isLessThan(deadline);
         skew.addAndGet(TimeUnit.SECONDS.toNanos(1));
       }
-      assertThat(viewer.socket.isConnected()).isTrue();
+      assertThat(viewer.isConnected()).isTrue();
     }
   }
 
@@ -181,7 +146,7 @@ class LiveRoutesIT {
   @Test
   void viewersOfAWorkerEndWhenItsControllerIsBack() throws Exception {
     state.missing = "controller: none";
-    try (Viewer viewer = view("overview")) {
+    try (FeedClient viewer = view("overview")) {
       assertThat(viewer.next()).contains("\"controller\":false,\"why\":\"controller: none\"");
       assertThat(viewer.next()).startsWith("event: snapshot");
       state.elsewhere = true;
@@ -190,7 +155,7 @@ class LiveRoutesIT {
     awaitMetric("berth_live_viewers ", 0);
   }
 
-  private static boolean ended(Viewer viewer) {
+  private static boolean ended(FeedClient viewer) {
     try {
       return viewer.next().equals("end");
     } catch (IOException reset) {

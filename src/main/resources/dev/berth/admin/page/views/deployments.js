@@ -15,7 +15,7 @@ function scale(application, deployment) {
     autoscaling && h('p', {}, 'This deployment autoscales. The command pauses autoscaling until it is resumed here or with berth scale --auto.'),
     field('Replicas', { type: 'number', min: 0, max: 100_000, value: String(number), required: true, on: text => (number = Number(text)) }),
   ], 'Scale', async () => {
-    await send('POST', path`/api/v1/applications/${application}/deployments/${deployment.name}/scale`, { json: { target_num_replicas: number, autoscaling: autoscaling ? 'pause' : undefined } });
+    await send('POST', path`/api/v1/applications/${application}/deployments/${deployment.name}/scale`, { json: { target_num_replicas: number, autoscaling: 'pause' } });
     return `${application} / ${deployment.name} scales to ${plural(number, 'replica')}.`;
   });
 }
