@@ -135,7 +135,7 @@ async function acts() {
   await go(page, '#/deployments/shop/infer');
   const changed = config.replace('infer, num_replicas: 3, max_ongoing_requests: 2', 'infer, num_replicas: 3, max_ongoing_requests: 3');
   fs.writeFileSync(path.join(folder, 'changed.yaml'), changed);
-  const { child } = await start('java', ['-jar', path.resolve(jar), 'deploy', path.join(folder, 'changed.yaml'), '--address', instance.url], /revision/, { cwd: folder });
+  const { child } = await start('java', ['-jar', path.resolve(jar), 'deploy', 'changed.yaml', '--address', instance.url], /accepted/, { cwd: folder });
   await until('the deploy', () => child.exitCode === 0);
   await shows(page, '[infer].max_ongoing_requests', 'main', 60_000);
   claim(true, 'a deploy: the page shows which setting differs from the last revision');

@@ -135,7 +135,7 @@ export function said(text, bad) {
 /** A dialog with a form. `act` runs when it is sent; a failure of it is shown, and the dialog stays. */
 function modal(title, content, verb, act, { danger, fixed }) {
   const dialog = document.createElement('dialog');
-  const close = () => dialog.remove();
+  const close = () => [dialog.close(), dialog.remove()]; // close() returns the focus
   const idle = yes => (dialog.querySelector('[type="submit"]').disabled = !yes);
   const submit = async event => {
     event.preventDefault();
