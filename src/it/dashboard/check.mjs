@@ -165,6 +165,7 @@ async function acts() {
   claim(true, 'the log shows new lines and filters them');
   await page.close();
   if (pictures) {
+    await rest(`${instance.url}/api/v1/applications/hostile`, 'DELETE').catch(() => {}); // a name that is no example
     const front = await open(instance.url, { height: 860 });
     await later(6000);
     await front.screenshot({ path: path.join(docs, 'dashboard.png') });
@@ -205,6 +206,11 @@ async function tokens() {
   other = await berth(jar, folder, 'empty.yaml', admin, guarded);
   await until('the page is live again', async () => (await text(page, '#bar')).includes('live'), 60_000);
   claim(!(await text(page, 'body')).includes('Not connected'), 'a lost connection is shown, and the page connects again by itself');
+  other.child.kill('SIGSTOP');
+  await shows(page, 'Not connected: the instance is silent', 'body', 75_000);
+  other.child.kill('SIGCONT');
+  await until('the page is live again', async () => !(await text(page, 'body')).includes('Not connected'), 60_000);
+  claim(true, 'an instance that stands still is shown, and the page connects again by itself');
   await page.close();
   await end(other.child);
   reported.length = 0;
