@@ -24,7 +24,7 @@ final class FigureSampler {
   private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(990); // 1 s, if punctual
 
   private final Meters meters;
-  // Those that waited for the longest time first.
+  // By the time since they were sent, the longest first.
   private final Map<DeploymentId, DeploymentActivity> all = new LinkedHashMap<>();
   private long readNanos;
   private long intervalMillis; // of a reading that is not sent yet; else 0
@@ -34,7 +34,7 @@ final class FigureSampler {
     this.readNanos = nowNanos;
   }
 
-  /** Reads the counters if a second is over. Returns whether there are figures to send. */
+  /** Reads the counters once per second. Returns whether there are figures to send. */
   boolean read(long nowNanos, List<ReportQueue> sources) {
     if (nowNanos - readNanos < INTERVAL_NANOS) {
       return false;

@@ -37,7 +37,6 @@ import dev.berth.protocol.port.BusSender;
 import dev.berth.routing.reserve.ReservationOwners;
 import dev.berth.view.ClusterDetails;
 import io.vertx.core.Future;
-import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.internal.ContextInternal;
@@ -453,17 +452,8 @@ final class ClusterMembershipClient implements LinkListener {
    * Returns the operator routes that gather ledgers, explained requests and logs from all nodes.
    * They are mounted before the routes of this node alone.
    */
-  List<AdminRoutes> ofAllNodes() {
-    return List.of(fanOut());
-  }
-
-  private FanOutRoutes fanOut() {
+  FanOutRoutes fanOut() {
     return new FanOutRoutes(peers, this::everyPeer);
-  }
-
-  /** Returns the response of all nodes to a GET request that those routes gather. */
-  Future<JsonObject> readAll(Vertx vertx, String path, MultiMap query) {
-    return fanOut().read(vertx, path, query);
   }
 
   /** Returns all known nodes, this node included. */

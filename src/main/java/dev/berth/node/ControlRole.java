@@ -399,14 +399,14 @@ final class ControlRole extends LocalController
     ClusterRoutes cluster = new ClusterRoutes(admin());
     List<AdminRoutes> routes = new ArrayList<>();
     routes.add(cluster::mountStatus);
-    routes.add(new CommandGate(this::clusterName, this::closedReason));
+    routes.add(new CommandGate(this::cluster, this::closedReason));
     routes.add(cluster);
     routes.addAll(super.operators(here));
     return routes;
   }
 
   @Override
-  public Future<@Nullable ClusterDetails> cluster() {
+  Future<@Nullable ClusterDetails> clusterDetails() {
     return admin().details().map(found -> found);
   }
 
@@ -420,7 +420,7 @@ final class ControlRole extends LocalController
     return new ClusterAdmin(side, serve, server, this::replicas, this::tell);
   }
 
-  private String clusterName() {
+  private String cluster() {
     return CommandGate.name(serve.nodes().cluster(), serve.nodes().generation());
   }
 

@@ -51,7 +51,7 @@ record InstanceLiveState(
   public Future<JsonObject> read(String path, MultiMap query) {
     return side == null || role.missingController() != null
         ? vertx.executeBlocking(() -> local.get(path).apply(query), false)
-        : side.readAll(vertx, path, query);
+        : side.fanOut().read(vertx, path, query);
   }
 
   @Override

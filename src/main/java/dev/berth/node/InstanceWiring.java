@@ -9,15 +9,11 @@ import dev.berth.admin.ExplainRoutes;
 import dev.berth.admin.HealthRoutes;
 import dev.berth.admin.HttpView;
 import dev.berth.admin.LedgerRoutes;
-import dev.berth.admin.LedgerRoutes.ReplicaLedger;
 import dev.berth.admin.LogRing;
 import dev.berth.admin.LogRoutes;
 import dev.berth.admin.ReservationBody;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.admin.ServeRoutes;
-import dev.berth.admin.live.FigureHistory;
-import dev.berth.admin.live.LiveRoutes;
-import dev.berth.admin.live.LiveState;
 import dev.berth.admin.page.PageRoutes;
 import dev.berth.admin.page.PlayRoutes;
 import dev.berth.api.DeploymentId;
@@ -32,7 +28,6 @@ import dev.berth.config.LogEncoding;
 import dev.berth.config.LogRingOptions;
 import dev.berth.config.LoggingOptions;
 import dev.berth.config.MessageTransport;
-import dev.berth.config.MetricsOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
@@ -41,7 +36,6 @@ import dev.berth.ingress.IngressVerticle;
 import dev.berth.metrics.FlightRecords;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
-import dev.berth.metrics.MetricsPusher.ReportIntervals;
 import dev.berth.metrics.MetricsPusherVerticle;
 import dev.berth.node.loops.CarrierWatch;
 import dev.berth.node.loops.EventBusSender;
@@ -52,7 +46,6 @@ import dev.berth.node.loops.LoopVerticle;
 import dev.berth.node.loops.LoopWatchVerticle;
 import dev.berth.node.loops.Transport;
 import dev.berth.node.traffic.TrafficStatus;
-import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.port.BlockedLoop;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.InstanceDependencies;
@@ -107,7 +100,7 @@ final class InstanceWiring {
   final DataPlane plane;
   final ReservationTable reservations;
   private final AccessLogWriter accessLog;
-  private final @Nullable FigureHistory history; // null: berth.admin.dashboard is false
+  private final @Nullable LiveWiring live; // null: berth.admin.dashboard is false
   final MetricsPusher pusher; // reports handle metrics to the controller
   final AdminVerticle admin;
   private final @Nullable AdminVerticle peer; // admin server for other nodes; null: no cluster
@@ -173,7 +166,7 @@ final class InstanceWiring {
     ingress.serveReservations(
         reservations,
         config.get(ReservationOptions.DATA_PORT) ? new BearerTokens(secrets, true, api) : null);
-    pusher = pusher(config, identity);
+    pusher = InstanceSeries.pusher(config, identity);
     role =
         roles.make(
             on,
@@ -182,33 +175,22 @@ final class InstanceWiring {
     host = role.host();
     carriers = new CarrierWatch(handlers, identity.nanoClock(), host.replicas::carriersBlocked);
     BearerTokens known = new BearerTokens(secrets, false, api);
-    List<AdminRoutes> routes = new ArrayList<>();
-    routes.add(new HealthRoutes(meters));
-    LedgerRoutes ledger = new LedgerRoutes(this::ledgers, identity.wallClock());
+    LedgerRoutes ledger =
+        new LedgerRoutes(() -> InstanceSeries.ledgers(plane), identity.wallClock());
     ExplainRoutes explain = new ExplainRoutes(explained, config.settings());
     LogRoutes log = new LogRoutes(logRing);
-    routes.addAll(List.of(ledger, explain, log));
-    history = config.get(AdminOptions.DASHBOARD) ? history() : null;
-    if (history != null) {
-      LiveState live =
-          new InstanceLiveState(
-              identity.node(),
-              on.vertx(),
-              role,
-              Map.of(
-                  "/api/v1/ledger", ledger::read,
-                  "/api/v1/requests", query -> explain.latest(Integer.parseInt(query.get("limit"))),
-                  "/api/v1/logs", log::read),
-              side,
-              () -> traffic().routes(null),
-              reservations);
-      routes.add(liveRoutes(live, history));
+    List<AdminRoutes> routes =
+        new ArrayList<>(List.of(new HealthRoutes(meters), ledger, explain, log));
+    live = config.get(AdminOptions.DASHBOARD) ? new LiveWiring(on, role, pusher) : null;
+    if (live != null) {
+      routes.add(
+          live.routes(side, ledger, explain, log, () -> traffic().routes(null), reservations));
     }
     routes.addAll(role.operators(this::serveRoutes));
     routes.add(new EndpointRoutes("/api/v1/applications/*", known));
     routes.add(new EndpointRoutes("/api/v1/reservations", known));
     peer = side == null ? null : side.peerServer(meters, routes);
-    List<AdminRoutes> all = new ArrayList<>(side == null ? List.of() : side.ofAllNodes());
+    List<AdminRoutes> all = new ArrayList<>(side == null ? List.of() : List.of(side.fanOut()));
     all.addAll(routes);
     if (config.get(AdminOptions.DASHBOARD)) {
       all.add(
@@ -232,67 +214,6 @@ final class InstanceWiring {
             plane.routers,
             role::send,
             identity.nanoClock());
-  }
-
-  static MetricsPusher pusher(ServeConfig config, Identity identity) {
-    return new MetricsPusher(
-        identity.node(),
-        identity.incarnation(),
-        new ReportIntervals(
-            config.get(MetricsOptions.RECORD_INTERVAL_MS),
-            config.get(MetricsOptions.PUSH_INTERVAL_MS)),
-        new ReportIntervals(
-            config.get(MetricsOptions.REPLICA_RECORD_INTERVAL_MS),
-            config.get(MetricsOptions.REPLICA_PUSH_INTERVAL_MS)),
-        MetricsPusher.DEFAULT_MAX_REPORT_BYTES,
-        identity.nanoClock());
-  }
-
-  private FigureHistory history() {
-    FigureHistory made = new FigureHistory(FigureHistory.MAX_BYTES, identity.wallClock().millis());
-    made.show(meters);
-    pusher.addFigures(meters);
-    role.onReports(
-        batch -> {
-          if (!batch.node().equals(identity.node())) { // else recorded when it was sent
-            made.record(batch, identity.wallClock().millis());
-          }
-        });
-    return made;
-  }
-
-  private LiveRoutes liveRoutes(LiveState state, FigureHistory of) {
-    LiveRoutes made =
-        new LiveRoutes(
-            state,
-            of,
-            config.get(AdminOptions.MAX_VIEWERS),
-            identity.nanoClock(),
-            identity.wallClock()::millis);
-    made.show(meters);
-    return made;
-  }
-
-  private Future<Long> report(HandleMetricBatch batch) {
-    if (history != null) {
-      history.record(batch, identity.wallClock().millis());
-    }
-    return role.ask(batch);
-  }
-
-  private void endSeconds(FigureHistory of) {
-    TickTimer.LoopTick seconds = ticks.every(TickTimer.IDLE_NANOS);
-    others.add(
-        () -> {
-          seconds.stop();
-          return Future.succeededFuture();
-        });
-    seconds.start(
-        () -> {
-          of.end(identity.wallClock().millis(), role::forEachTarget);
-          return 0;
-        },
-        () -> {});
   }
 
   private TrafficStatus traffic() {
@@ -368,13 +289,6 @@ final class InstanceWiring {
         identity.wallClock(),
         identity.seeded(),
         new Secrets(identity.chance()));
-  }
-
-  private List<ReplicaLedger> ledgers() {
-    return plane.host.replicas().stream()
-        .map(
-            replica -> new ReplicaLedger(replica.deployment(), replica.view(), replica.batchFill()))
-        .toList();
   }
 
   // --- start ---
@@ -462,9 +376,10 @@ final class InstanceWiring {
     int pending = config.get(LimitOptions.PENDING_REQUESTS_PER_LOOP);
     IntStream.range(0, plane.loops())
         .forEach(loop -> meters.add(into -> InstanceSeries.show(loop, plane, pending, into)));
-    MetricsPusherVerticle pushing = new MetricsPusherVerticle(ticks, pusher, this::report);
-    if (history != null) {
-      endSeconds(history);
+    MetricsPusherVerticle pushing =
+        new MetricsPusherVerticle(ticks, pusher, live == null ? role::ask : live::report);
+    if (live != null) {
+      others.add(live.start(ticks));
     }
     return Future.all(
             loops.control().deploy(admin),

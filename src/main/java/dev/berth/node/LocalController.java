@@ -80,8 +80,7 @@ import org.slf4j.LoggerFactory;
  * <p><b>Failure.</b> A controller that failed is followed by another; the wait before it doubles
  * with each failure.
  */
-abstract class LocalController
-    implements NodeRole, ServeControl.ControllerOperations, LiveState.ControllerState {
+abstract class LocalController implements NodeRole, ServeControl.ControllerOperations {
   /**
    * Options of requests: the timeout is shorter than the time after which a pusher drops its batch.
    */
@@ -272,7 +271,7 @@ abstract class LocalController
 
   @Override
   public LiveState.ControllerState controllerState() {
-    return this;
+    return new LocalControllerState(this, controller(), on.identity().now());
   }
 
   @Override
@@ -285,23 +284,8 @@ abstract class LocalController
     current().ifPresent(now -> now.forEachTarget(action));
   }
 
-  @Override
-  public ServeDetails applications() {
-    return controller().overview(on.identity().now());
-  }
-
-  @Override
-  public @Nullable Supplier<JsonObject> decisions(DeploymentId deployment) {
-    return autoscaling(deployment);
-  }
-
-  @Override
-  public @Nullable ApplicationDetails application(String name) {
-    return controller().details(name, on.identity().now());
-  }
-
-  @Override
-  public Future<@Nullable ClusterDetails> cluster() {
+  /** Returns the members of the cluster; null without a cluster. */
+  Future<@Nullable ClusterDetails> clusterDetails() {
     return Future.succeededFuture();
   }
 
@@ -311,7 +295,7 @@ abstract class LocalController
   }
 
   /** Returns the names of the applications that the controller knows. */
-  Collection<String> applicationNames() {
+  Collection<String> applications() {
     return current().map(now -> List.copyOf(now.applications().keySet())).orElse(List.of());
   }
 

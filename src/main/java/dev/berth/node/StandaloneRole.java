@@ -25,7 +25,7 @@ class StandaloneRole extends LocalController {
   /** Withdraws all applications: no other node can run them. */
   @Override
   public Future<Void> withdraw() {
-    applicationNames().forEach(each -> tell(new Withdrawn(each)));
+    applications().forEach(each -> tell(new Withdrawn(each)));
     return control.call(() -> host().replicas.emptied()); // after these events
   }
 }

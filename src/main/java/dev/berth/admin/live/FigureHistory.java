@@ -53,7 +53,7 @@ public final class FigureHistory {
   private static final int[][] STEPS = {{1, 60}, {5, 300}, {15, 900}, {60, 3_600}};
 
   /** Time without figures after which a node's figures are unknown: three signs of life. */
-  private static final long SILENT_MS = 15_000;
+  private static final long SILENCE_TIMEOUT_MS = 15_000;
 
   /** Time without figures after which a series is removed. */
   private static final long DAY_MS = 86_400_000;
@@ -93,7 +93,7 @@ public final class FigureHistory {
   }
 
   /** Returns the number of refused series. */
-  long refused() {
+  long refusedCount() {
     return refused;
   }
 
@@ -122,7 +122,7 @@ public final class FigureHistory {
    * @param targets passes the desired number of replicas of each deployment
    */
   public void end(long nowMs, Consumer<ObjIntConsumer<DeploymentId>> targets) {
-    nodes.values().removeIf(each -> nowMs - each.atMs > SILENT_MS);
+    nodes.values().removeIf(each -> nowMs - each.atMs > SILENCE_TIMEOUT_MS);
     series.values().forEach(each -> each.target = Double.NaN);
     targets.accept(
         (deployment, replicas) -> {
@@ -213,7 +213,7 @@ public final class FigureHistory {
             .filter(each -> each.getKey() != ALL)
             .min(Comparator.comparingLong(each -> each.getValue().seenMs))
             .orElseThrow();
-    if (nowMs - oldest.getValue().seenMs > SILENT_MS) {
+    if (nowMs - oldest.getValue().seenMs > SILENCE_TIMEOUT_MS) {
       series.remove(oldest.getKey());
       return true;
     }

@@ -8,7 +8,7 @@ import java.util.Arrays;
  */
 final class HistoryRing {
   private static final int MISSING = 0xFFFF;
-  private static final int LEAST_EXPONENT = 117 << 11; // 2^-10, in the cut form of a float
+  private static final int MIN_EXPONENT = 117 << 11; // 2^-10, in the cut form of a float
 
   final int stepS;
   final int length;
@@ -97,13 +97,13 @@ final class HistoryRing {
       return MISSING;
     }
     int cut = (Float.floatToRawIntBits((float) Math.max(0, value)) + (1 << 11) >>> 12);
-    return Math.max(0, Math.min(MISSING - 1, cut - LEAST_EXPONENT));
+    return Math.max(0, Math.min(MISSING - 1, cut - MIN_EXPONENT));
   }
 
   static double decode(short cell) {
     int code = cell & 0xFFFF;
     return code == MISSING
         ? Double.NaN
-        : code == 0 ? 0 : Float.intBitsToFloat(code + LEAST_EXPONENT << 12);
+        : code == 0 ? 0 : Float.intBitsToFloat(code + MIN_EXPONENT << 12);
   }
 }

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 final class LiveFeed {
   /** Reads the entries of topics. Confined to the control loop. */
   interface TopicReader {
-    /** Begins a round, in which each state of the controller is read once. */
+    /** Begins a round. It reads each state of the controller once. */
     void begin();
 
     /** Returns the entries; the supplier runs on another thread. */

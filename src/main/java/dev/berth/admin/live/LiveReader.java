@@ -15,10 +15,10 @@ import io.vertx.core.MultiMap;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -40,6 +40,9 @@ final class LiveReader implements LiveFeed.TopicReader {
   /** Fields of a replica's ledger that its entry in other topics has. */
   private static final List<String> SLOTS =
       List.of("max_ongoing_requests", "running", "reserved", "draining");
+
+  private static final List<String> ROLLOUT = List.of("current", "old", "starting", "draining");
+  private static final String ID = "replica_id";
 
   private final LiveState state;
   private final FigureHistory history;
@@ -110,16 +113,14 @@ final class LiveReader implements LiveFeed.TopicReader {
       }
     }
     nodes.remove("cluster");
-    double lag = 0;
-    for (Map.Entry<String, JsonObject> node : nodes.entrySet()) {
-      Double own = node.getValue().getDouble("loop_lag_ms");
-      lag = own == null ? lag : Math.max(lag, own);
-      JsonObject shown = new JsonObject();
-      for (String field : List.of("name", "state", "role", "zone", "replicas", "loop_lag_ms")) {
-        shown.put(field, node.getValue().getValue(field));
-      }
-      entries.put(node.getKey(), shown);
-    }
+    entries.putAll(nodes);
+    double lag =
+        nodes.values().stream()
+            .map(each -> each.getDouble("loop_lag_ms"))
+            .filter(Objects::nonNull)
+            .mapToDouble(Double::doubleValue)
+            .max()
+            .orElse(0);
     long healthy = all.stream().filter(each -> each.status() == ApplicationStatus.RUNNING).count();
     JsonObject total =
         new JsonObject()
@@ -185,73 +186,52 @@ final class LiveReader implements LiveFeed.TopicReader {
 
   private Future<Supplier<Map<String, ?>>> deployment(LiveTopic topic) {
     ApplicationDetails found = state.controller().application(topic.application());
-    DeploymentDetails deployment =
-        found == null
-            ? null
-            : found.deployments().stream()
-                .filter(each -> each.name().equals(topic.deployment()))
-                .findFirst()
-                .orElse(null);
-    if (found == null || deployment == null) {
-      throw CommandRejectedException.notFound(
-          "deployment: %s (expected: a known one)", topic.name().substring("deployment:".length()));
+    DeploymentId id = new DeploymentId(topic.application(), topic.deployment());
+    if (found == null
+        || found.deployments().stream().noneMatch(each -> each.name().equals(id.name()))) {
+      throw CommandRejectedException.notFound("deployment: %s (expected: a known one)", id);
     }
     MultiMap query =
         MultiMap.caseInsensitiveMultiMap()
-            .add("application", topic.application())
-            .add("deployment", topic.deployment());
-    return state.read(LEDGER, query).map(read -> () -> deployment(found, deployment, slots(read)));
+            .add("application", id.application())
+            .add("deployment", id.name());
+    return state.read(LEDGER, query).map(read -> () -> deployment(found, id, slots(read)));
   }
 
   private Map<String, ?> deployment(
-      ApplicationDetails application, DeploymentDetails of, Map<String, JsonObject> slots) {
-    Map<String, JsonObject> entries = new LinkedHashMap<>();
-    JsonObject whole = ServeJson.of(application);
-    whole.remove("deployments");
-    entries.put("application", whole);
+      ApplicationDetails of, DeploymentId id, Map<String, JsonObject> slots) {
+    JsonObject application = ServeJson.of(of);
     JsonObject own =
-        ServeJson.of(
-            new DeploymentDetails(
-                of.name(),
-                of.status(),
-                of.trigger(),
-                of.message(),
-                of.version(),
-                of.config(),
-                of.targetReplicas(),
-                of.autoscaling(),
-                List.of(),
-                of.dead()));
-    own.remove("replicas");
+        keyed((JsonArray) application.remove("deployments"), each -> each.getString("name"))
+            .get(id.name());
+    JsonArray replicas = (JsonArray) own.remove("replicas");
     forgetAges(own.getJsonObject("autoscaling"));
-    entries.put(
-        "deployment", history.addFigures(new DeploymentId(application.name(), of.name()), own));
-    Map<String, Integer> counts = new HashMap<>();
-    for (ReplicaDetails each : of.replicas()) {
-      entries.put("replica/" + each.replicaId(), withSlots(each, slots));
-      counts.merge(rolloutState(each, of.version()), 1, Integer::sum);
+    String version = own.getString("version");
+    Map<String, Object> rollout = new LinkedHashMap<>(Map.of("version", version));
+    ROLLOUT.forEach(phase -> rollout.put(phase, 0));
+    Map<String, JsonObject> entries = keyed(replicas, each -> "replica/" + each.getString(ID));
+    for (JsonObject each : entries.values()) {
+      addSlots(each, slots);
+      rollout.merge(rolloutState(each, version), 1, (one, more) -> (int) one + (int) more);
     }
-    JsonObject rollout = new JsonObject().put("version", of.version());
-    for (String phase : List.of("current", "old", "starting", "draining")) {
-      rollout.put(phase, counts.getOrDefault(phase, 0));
-    }
-    entries.put("rollout", rollout);
+    entries.put("application", application);
+    entries.put("deployment", history.addFigures(id, own));
+    entries.put("rollout", new JsonObject(rollout));
     return entries;
   }
 
-  private static String rolloutState(ReplicaDetails replica, String version) {
-    return switch (replica.phase()) {
+  private static String rolloutState(JsonObject replica, String version) {
+    return switch (ReplicaPhase.valueOf(replica.getString("phase"))) {
       case STARTING, UPDATING -> "starting";
       case DRAINING, STOPPING, STOPPED -> "draining";
-      default -> replica.version().equals(version) ? "current" : "old";
+      default -> replica.getString("version").equals(version) ? "current" : "old";
     };
   }
 
-  private static JsonObject withSlots(ReplicaDetails replica, Map<String, JsonObject> slots) {
-    JsonObject shown = ServeJson.of(replica);
-    JsonObject ledger = slots.getOrDefault(replica.replicaId(), new JsonObject());
-    SLOTS.forEach(field -> shown.put(field, ledger.getValue(field)));
-    return shown;
+  private static JsonObject addSlots(JsonObject replica, Map<String, JsonObject> slots) {
+    JsonObject ledger = slots.getOrDefault(replica.getString(ID), new JsonObject());
+    SLOTS.forEach(field -> replica.put(field, ledger.getValue(field)));
+    return replica;
   }
 
   private static void forgetAges(@Nullable JsonObject scaling) {
@@ -270,7 +250,7 @@ final class LiveReader implements LiveFeed.TopicReader {
         state.controller().decisions(new DeploymentId(topic.application(), topic.deployment()));
     if (decisions == null) {
       throw CommandRejectedException.notFound(
-          "deployment: %s (expected: one that autoscales)",
+          "deployment: %s (expected: an autoscaled one)",
           topic.application() + "#" + topic.deployment());
     }
     return Future.succeededFuture(() -> decisions(decisions.get()));
@@ -322,7 +302,7 @@ final class LiveReader implements LiveFeed.TopicReader {
         for (ReplicaDetails each : deployment.replicas()) {
           if (!each.upstream().isEmpty()) {
             JsonObject shown =
-                withSlots(each, slots)
+                addSlots(ServeJson.of(each), slots)
                     .put("application", application.name())
                     .put("deployment", deployment.name());
             entries.put(each.replicaId(), shown.put("owner", owner(each, cluster)));

@@ -156,14 +156,14 @@ public final class LiveRoutes implements AdminRoutes {
     LiveFeed made = feed;
     if (made == null) {
       vertx = of;
-      made = new LiveFeed(new LiveReader(state, history), new Worker(of), nanoClock, wallMs);
+      made = new LiveFeed(new LiveReader(state, history), new WorkerThread(of), nanoClock, wallMs);
       feed = made;
     }
     return made;
   }
 
   /** Another thread of Vert.x. */
-  private record Worker(Vertx vertx) implements LiveFeed.SlowWork {
+  private record WorkerThread(Vertx vertx) implements LiveFeed.SlowWork {
     @Override
     public <T> Future<T> call(Callable<T> work) {
       return vertx.executeBlocking(work, false);

@@ -184,7 +184,7 @@ class FigureHistoryTest {
     assertThat(history.bytes()).isLessThanOrEqualTo(FigureHistory.MAX_BYTES);
     assertThat(history.curves(new DeploymentId("app", "d39999"), false)).isNotNull();
     assertThat(history.curves(new DeploymentId("app", "d0"), false)).isNull();
-    assertThat(history.refused()).isZero();
+    assertThat(history.refusedCount()).isZero();
   }
 
   @Test
@@ -194,7 +194,7 @@ class FigureHistoryTest {
       report("n1", figures(new DeploymentId("app", "d" + number), 1, 1));
     }
     assertThat(history.bytes()).isLessThanOrEqualTo(100_000);
-    assertThat(history.refused()).isPositive();
+    assertThat(history.refusedCount()).isPositive();
     assertThat(history.curves(new DeploymentId("app", "d0"), false)).isNotNull();
   }
 

@@ -87,7 +87,7 @@ class LiveReaderTest {
     assertThatThrownBy(() -> read("deployment:shop#other"))
         .hasMessage("deployment: shop#other (expected: a known one)");
     assertThatThrownBy(() -> read("autoscaling:shop#infer"))
-        .hasMessage("deployment: shop#infer (expected: one that autoscales)");
+        .hasMessage("deployment: shop#infer (expected: an autoscaled one)");
   }
 
   @Test
