@@ -1,7 +1,7 @@
 package dev.berth.admin;
 
-import dev.berth.config.AdminRole;
 import dev.berth.config.BearerToken;
+import dev.berth.config.admin.AdminRole;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
 import io.vertx.core.http.HttpHeaders;

@@ -1,7 +1,6 @@
 package dev.berth.admin;
 
 import dev.berth.config.AdminOptions;
-import dev.berth.config.TlsOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.tls.HttpServerTls;
 import dev.berth.metrics.Meters;
@@ -124,7 +123,7 @@ public final class AdminVerticle extends VerticleBase {
   }
 
   private static @Nullable HttpServerTls tls(Settings options) {
-    TlsFiles files = TlsOptions.admin(options);
+    TlsFiles files = AdminOptions.tls(options);
     return files == null ? null : new HttpServerTls(options, files, "berth.admin.tls");
   }
 

@@ -3,7 +3,6 @@ package dev.berth.admin;
 import dev.berth.api.Headers;
 import dev.berth.protocol.port.Endpoint;
 import io.vertx.core.MultiMap;
-import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.net.SocketAddress;
@@ -69,7 +68,7 @@ public final class EndpointRoutes implements AdminRoutes {
                 peer == null || peer.hostAddress() == null ? "" : peer.hostAddress(),
                 known));
     body.release(); // the endpoint has read it
-    new EndpointResponder(context.response(), exchange).start(context.vertx());
+    new EndpointResponder(context.response(), exchange).start(context);
   }
 
   /** A request awaiting its response. Confined to the event loop of its connection. */
@@ -83,10 +82,9 @@ public final class EndpointRoutes implements AdminRoutes {
       this.exchange = exchange;
     }
 
-    void start(Vertx vertx) {
-      response.closeHandler(closed -> onClientClosed());
-      response.exceptionHandler(failed -> onClientClosed());
-      var here = vertx.getOrCreateContext();
+    void start(RoutingContext context) {
+      context.addEndHandler(ended -> onClientClosed());
+      var here = context.vertx().getOrCreateContext();
       exchange.answer().onSuccess(answer -> here.runOnContext(run -> write(answer)));
     }
 

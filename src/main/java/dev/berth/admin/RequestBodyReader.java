@@ -8,6 +8,7 @@ import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpVersion;
 import io.vertx.core.http.impl.HttpServerConnection;
 import io.vertx.ext.web.RoutingContext;
 import java.nio.ByteBuffer;
@@ -29,6 +30,8 @@ public final class RequestBodyReader {
 
   /** Time limit in milliseconds for reading and discarding the rest of a refused body. */
   private static final long LINGER_MS = 2_000;
+
+  private static final long NO_ERROR = 0; // of HTTP/2
 
   private static final String TOO_SLOW = "body: incomplete after " + TIMEOUT_MS / 1000 + " s";
 
@@ -113,7 +116,8 @@ public final class RequestBodyReader {
 
   /**
    * Discards the rest of the body after the response, and closes the connection at its end, or
-   * soon. A connection closed with unread bytes would be reset, and the response lost.
+   * soon. A connection closed with unread bytes would be reset, and the response lost. Over HTTP/2
+   * the stream alone ends (RFC 9113, 8.1).
    */
   public static void readNoMore(RoutingContext context) {
     HttpServerRequest request = context.request();
@@ -121,14 +125,21 @@ public final class RequestBodyReader {
       return;
     }
     Future<Void> read = request.end();
-    context.response().putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE);
+    boolean shared = request.version() == HttpVersion.HTTP_2; // the connection has other streams
+    if (!shared) {
+      context.response().putHeader(HttpHeaders.CONNECTION, HttpHeaders.CLOSE);
+    }
     context.addEndHandler(
         ended -> {
           if (!read.isComplete()) {
             request.handler(rest -> {}).endHandler(null).resume();
           }
-          context.vertx().setTimer(LINGER_MS, late -> request.connection().close());
-          read.onComplete(all -> request.connection().close());
+          Runnable end =
+              shared
+                  ? () -> context.response().reset(NO_ERROR)
+                  : () -> request.connection().close();
+          context.vertx().setTimer(LINGER_MS, late -> end.run());
+          read.onComplete(all -> end.run());
         });
   }
 

@@ -1,11 +1,11 @@
 package dev.berth.cli;
 
 import dev.berth.code.ApplicationCheck;
+import dev.berth.config.AdminOptions;
 import dev.berth.config.ClusterConfig;
 import dev.berth.config.ConfigException;
 import dev.berth.config.HttpOptions;
 import dev.berth.config.ServeConfig;
-import dev.berth.config.TlsOptions;
 import dev.berth.config.keys.ConfigProblem;
 import dev.berth.net.tls.TlsFileException;
 import dev.berth.net.tls.TlsFiles;
@@ -56,7 +56,7 @@ final class ValidateCommand extends CliCommand {
       found.addAll(ApplicationCheck.problems(valid));
       found.addAll(SecretFileCheck.problems(valid));
       checkTls(HttpOptions.tls(valid.settings()), valid, found);
-      checkTls(TlsOptions.admin(valid.settings()), valid, found);
+      checkTls(AdminOptions.tls(valid.settings()), valid, found);
       ClusterConfig cluster = valid.cluster();
       if (cluster != null && cluster.tls() != null) {
         checkTls(cluster.tls().files(), valid, found);

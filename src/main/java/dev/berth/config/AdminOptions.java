@@ -1,14 +1,18 @@
 package dev.berth.config;
 
+import dev.berth.config.admin.PlayOptions;
+import dev.berth.config.admin.TlsOptions;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;
 import dev.berth.config.keys.Settings;
 import dev.berth.config.keys.Types;
 import dev.berth.config.keys.YamlScalars;
+import dev.berth.net.tls.TlsFiles;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** {@code berth.admin}: the listener of the admin server, and access to it. */
 public final class AdminOptions {
@@ -89,6 +93,12 @@ public final class AdminOptions {
     } catch (UnknownHostException notAnAddress) {
       return false;
     }
+  }
+
+  /** Returns the TLS files of the admin server; null without TLS. */
+  public static @Nullable TlsFiles tls(Settings settings) {
+    Settings tls = settings.find(TLS);
+    return tls == null ? null : TlsOptions.files(tls);
   }
 
   private AdminOptions() {}

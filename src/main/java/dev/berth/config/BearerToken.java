@@ -2,6 +2,7 @@ package dev.berth.config;
 
 import static java.util.stream.Collectors.toMap;
 
+import dev.berth.config.admin.AdminRole;
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
 import dev.berth.config.keys.Section;

@@ -222,9 +222,12 @@ public final class Ingress {
 
   /**
    * Explains the next request of a deployment that arrives here, whatever its header. Thread-safe.
+   *
+   * @return true
    */
-  public void explainNext(DeploymentId deployment) {
+  public boolean explainNext(DeploymentId deployment) {
     explainNext.add(deployment);
+    return true;
   }
 
   /** Removes the metrics of the ingress. */

@@ -15,6 +15,7 @@ import dev.berth.config.MessageTransport;
 import dev.berth.config.MetricsOptions;
 import dev.berth.config.MetricsOptions.VertxMetrics;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.keys.ConfigKey;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.desired.ConsensusEngine;
 import dev.berth.desired.JournalLog;
@@ -354,19 +355,14 @@ public final class BerthNode {
           identity.node(),
           TimeUnit.NANOSECONDS.toMillis(identity.now() - beganNanos),
           routes(),
-          url(adminScheme(), config.get(AdminOptions.HOST), adminPort()));
+          url(AdminOptions.TLS, config.get(AdminOptions.HOST), adminPort()));
     }
-  }
-
-  private String adminScheme() {
-    return config.settings().find(AdminOptions.TLS) == null ? "http" : "https";
   }
 
   /** Returns the URLs of at most {@code MOST_ROUTES_SAID} routes, for the log. */
   private String routes() {
-    boolean tls = config.settings().find(HttpOptions.SSL_CERTFILE) != null;
     String base =
-        url(tls ? "https" : "http", config.get(HttpOptions.HOST), port())
+        url(HttpOptions.SSL_CERTFILE, config.get(HttpOptions.HOST), port())
             + config.get(HttpOptions.ROOT_PATH);
     List<String> prefixes = running().host.routes.prefixes();
     String shown =
@@ -375,9 +371,10 @@ public final class BerthNode {
   }
 
   /** Returns a URL that works on this machine; a wildcard host becomes localhost. */
-  private static String url(String scheme, String host, int port) {
+  private String url(ConfigKey<?> tls, String host, int port) {
     boolean every = host.equals("0.0.0.0") || host.equals("::");
     String shown = every ? "localhost" : host.contains(":") ? "[" + host + "]" : host;
+    String scheme = config.settings().find(tls) == null ? "http" : "https";
     return scheme + "://" + shown + ":" + port;
   }
 

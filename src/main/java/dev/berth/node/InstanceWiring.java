@@ -14,10 +14,6 @@ import dev.berth.admin.LogRoutes;
 import dev.berth.admin.ReservationBody;
 import dev.berth.admin.ReservationEndpoint;
 import dev.berth.admin.ServeRoutes;
-import dev.berth.admin.page.PageRoutes;
-import dev.berth.admin.page.PlayRoutes;
-import dev.berth.api.DeploymentId;
-import dev.berth.config.AdminOptions;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ExplainOptions;
 import dev.berth.config.HealthOptions;
@@ -192,18 +188,9 @@ final class InstanceWiring {
     peer = side == null ? null : side.peerServer(meters, routes);
     List<AdminRoutes> all = new ArrayList<>(side == null ? List.of() : List.of(side.fanOut()));
     all.addAll(routes);
-    if (config.get(AdminOptions.DASHBOARD)) {
-      all.add(
-          new PageRoutes(
-              !config.get(AdminOptions.BEARER_TOKENS).isEmpty(), identity.node(), version()));
-      all.add(
-          new PlayRoutes(
-              config.settings(),
-              new PlayRoutes.DataPort(ingress::port, ingress::tls),
-              explained,
-              this::explainNext,
-              meters));
-    }
+    all.addAll(
+        DashboardRoutes.of(
+            config.settings(), identity.node(), ingress, plane.routers, explained, meters));
     all.addAll(role.forwarded());
     admin = new AdminVerticle(config.settings(), meters, all);
     feed =
@@ -228,22 +215,8 @@ final class InstanceWiring {
         new HttpView(config.settings(), ingress::port, ingress::status),
         plane.host::blockedLoops,
         meters,
-        version(),
+        DashboardRoutes.version(),
         identity.node());
-  }
-
-  private static String version() {
-    String version = InstanceWiring.class.getPackage().getImplementationVersion();
-    return version == null ? "unknown" : version;
-  }
-
-  /** Explains the next request of a deployment; returns false if this instance routes none. */
-  private boolean explainNext(DeploymentId deployment) {
-    boolean routed = plane.routers.find(deployment) != null;
-    if (routed) {
-      ingress.explainNext(deployment);
-    }
-    return routed;
   }
 
   private ReservationEndpoint reservationEndpoint() {

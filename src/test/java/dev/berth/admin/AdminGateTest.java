@@ -3,9 +3,9 @@ package dev.berth.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.config.AdminOptions;
-import dev.berth.config.AdminRole;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ServeConfig;
+import dev.berth.config.admin.AdminRole;
 import dev.berth.config.keys.Settings;
 import dev.berth.protocol.port.Endpoint;
 import io.vertx.core.Future;

@@ -4,7 +4,7 @@ import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.AdminAuthFilter;
-import dev.berth.config.AdminRole;
+import dev.berth.config.admin.AdminRole;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;

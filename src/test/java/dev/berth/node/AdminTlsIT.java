@@ -100,6 +100,24 @@ class AdminTlsIT {
   }
 
   @Test
+  void refusedBodyOverHttp2GetsItsResponseAndLeavesTheConnection() throws Exception {
+    try (TestNode node = start(true)) {
+      HttpClient client = client();
+      URI play = URI.create("https://localhost:" + node.node.adminPort() + "/api/v1/play");
+      HttpRequest large =
+          HttpRequest.newBuilder(play)
+              .timeout(Duration.ofSeconds(20))
+              .POST(HttpRequest.BodyPublishers.ofByteArray(new byte[3 << 20]))
+              .build();
+      for (int i = 0; i < 3; i++) {
+        HttpResponse<String> refused = client.send(large, HttpResponse.BodyHandlers.ofString());
+        assertThat(refused.statusCode()).isEqualTo(413);
+        assertThat(refused.version()).isEqualTo(HttpClient.Version.HTTP_2);
+      }
+    }
+  }
+
+  @Test
   void changedFilesServeNewConnections() throws Exception {
     try (TestNode node = start(false)) {
       assertThat(subject(get(client(), node))).isEqualTo("CN=first");

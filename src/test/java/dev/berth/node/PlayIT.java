@@ -75,7 +75,8 @@ class PlayIT {
     try (TestNode node = start()) {
       List<JsonObject> lines =
           lines(
-              play(node, "{\"path\": \"/app/x?y=1\", \"headers\": {\"X-Request-ID\": \"mine\"}}"));
+              play(
+                  node, "{\"path\": \"/app/x?y=1\", \"headers\": [[\"X-Request-ID\", \"mine\"]]}"));
       assertThat(lines).hasSize(3);
       JsonObject head = lines.get(0).getJsonObject("head");
       assertThat(head.getInteger("status")).isEqualTo(200);

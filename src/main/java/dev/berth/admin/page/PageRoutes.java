@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * request.
  */
 public final class PageRoutes implements AdminRoutes {
-  /** Nothing from another server, no inline code, no frame, and no HTML made from a text. */
+  /** Headers that forbid other servers, inline code, frames, and HTML made from a text. */
   private static final Map<String, String> HEADERS =
       Map.of(
           "Content-Security-Policy",

@@ -2,7 +2,7 @@ package dev.berth.admin.page;
 
 import dev.berth.admin.ExplainRing;
 import dev.berth.config.ExplainOptions;
-import dev.berth.config.PlayOptions;
+import dev.berth.config.admin.PlayOptions;
 import dev.berth.config.keys.Settings;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -67,8 +67,7 @@ final class PlayExchange {
     this.settings = settings;
     this.explained = explained;
     this.ended = ended;
-    out.closeHandler(closed -> finish());
-    out.exceptionHandler(failed -> finish());
+    context.addEndHandler(closed -> finish()); // the client left
   }
 
   /** Refuses a request that was not sent. */

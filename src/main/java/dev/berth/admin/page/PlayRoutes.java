@@ -7,7 +7,7 @@ import dev.berth.admin.ExplainRing;
 import dev.berth.admin.RequestBodyReader;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.HttpOptions;
-import dev.berth.config.PlayOptions;
+import dev.berth.config.admin.PlayOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.Meters;
 import dev.berth.net.tls.TlsMaterial;
@@ -33,6 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PlayRoutes implements AdminRoutes {
   private static final int MAX_BODY_BYTES = 1 << 20;
+  private static final int MAX_HEADER_BYTES = 64 << 10; // of a response
   private static final int CONNECT_TIMEOUT_MS = 5_000;
   private static final String UNAVAILABLE = "unavailable";
 
@@ -86,7 +87,7 @@ public final class PlayRoutes implements AdminRoutes {
         new DeploymentId(context.pathParam("application"), context.pathParam("deployment"));
     if (!explainNext.test(deployment)) {
       throw CommandRejectedException.notFound(
-          "deployment: %s (expected: one that this instance routes to)", deployment);
+          "deployment: %s (expected: a deployment with a route at this instance)", deployment);
     }
     AdminResponses.accepted(context, "explain next");
     String text = "The next request of the deployment at this instance will be explained.";
@@ -130,6 +131,7 @@ public final class PlayRoutes implements AdminRoutes {
                   new HttpClientOptions()
                       .setKeepAlive(false)
                       .setConnectTimeout(CONNECT_TIMEOUT_MS)
+                      .setMaxHeaderSize(MAX_HEADER_BYTES)
                       .setSsl(tls != null)
                       .setVerifyHost(false); // the certificate itself is compared
               if (tls != null) {
@@ -147,8 +149,6 @@ public final class PlayRoutes implements AdminRoutes {
             .setHost(host.equals("0.0.0.0") || host.equals("::") ? "127.0.0.1" : host)
             .setPort(port.port.getAsInt())
             .setURI(request.path());
-    request.headers().forEach(each -> target.addHeader(each.name(), each.value()));
-    target.putHeader("x-berth-explain", "1");
-    return target;
+    return target.setHeaders(request.headers().set("x-berth-explain", "1"));
   }
 }

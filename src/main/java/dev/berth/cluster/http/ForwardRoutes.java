@@ -193,7 +193,12 @@ public final class ForwardRoutes implements AdminRoutes {
     forwarded
         .putHeader(BY, self)
         .putHeader(AdminAuthFilter.FOR, AdminAuthFilter.callerOf(context) + " by " + self);
-    context.response().closeHandler(gone -> forwarded.reset());
+    context.addEndHandler(
+        ended -> {
+          if (ended.failed()) { // the client left
+            forwarded.reset();
+          }
+        });
     if (body != null) {
       forwarded.putHeader(HttpHeaders.CONTENT_LENGTH, Integer.toString(body.length())).end(body);
       return forwarded.response().compose(answer -> answer(context, answer));

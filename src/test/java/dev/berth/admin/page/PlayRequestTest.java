@@ -22,18 +22,13 @@ class PlayRequestTest {
     assertThat(request.body()).isNull();
   }
 
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "{\"X-A\": \"1\", \"Authorization\": \"Bearer x\"}",
-        "[[\"X-A\", \"1\"], [\"Authorization\", \"Bearer x\"]]"
-      })
-  void headersAreAnObjectOrAListOfPairs(String headers) {
-    PlayRequest request = PlayRequest.of("{\"path\": \"/\", \"headers\": " + headers + "}");
-    assertThat(request.headers())
-        .containsExactly(
-            new PlayRequest.PlayHeader("X-A", "1"),
-            new PlayRequest.PlayHeader("Authorization", "Bearer x"));
+  @Test
+  void headersAreListedInPairs() {
+    PlayRequest request =
+        PlayRequest.of(
+            "{\"path\": \"/\", \"headers\": [[\"X-A\", \"1\"], [\"x-a\", \"2\"], [\"Terms\", \"3\"]]}");
+    assertThat(request.headers().getAll("X-A")).containsExactly("1", "2");
+    assertThat(request.headers().get("terms")).isEqualTo("3");
   }
 
   @Test
@@ -119,7 +114,7 @@ class PlayRequestTest {
         "{\"path\": \"/\", \"headers\": 1}",
         "{\"path\": \"/\", \"headers\": [1]}",
         "{\"path\": \"/\", \"headers\": [[\"a\"]]}",
-        "{\"path\": \"/\", \"headers\": {\"a\": 1}}",
+        "{\"path\": \"/\", \"headers\": {\"a\": \"1\"}}",
         "{\"path\": \"/\", \"body\": 1}",
         "{\"path\": \"/\", \"body_base64\": 1}",
         "{\"path\": \"/\", \"body_base64\": \"?\"}",

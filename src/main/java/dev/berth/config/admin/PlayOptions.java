@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.admin;
 
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
@@ -21,7 +21,7 @@ public final class PlayOptions {
       KEYS.key("timeout_s", Types.SECONDS, Duration.ofMinutes(5))
           .means("Time from the start of a tried request to the end of its response.");
 
-  static final Section SECTION = KEYS.section();
+  public static final Section SECTION = KEYS.section();
 
   private PlayOptions() {}
 }

@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.admin;
 
 /** {@code berth.admin.bearer_tokens[].role}: permissions of a client of the admin server. */
 public enum AdminRole {

@@ -1,4 +1,4 @@
-package dev.berth.config;
+package dev.berth.config.admin;
 
 import dev.berth.config.keys.ConfigKey;
 import dev.berth.config.keys.Keys;
@@ -8,7 +8,6 @@ import dev.berth.config.keys.Types;
 import dev.berth.net.tls.PemFile;
 import dev.berth.net.tls.TlsFiles;
 import java.nio.file.Path;
-import org.jspecify.annotations.Nullable;
 
 /** {@code berth.admin.tls}: the files of TLS on the admin server, named as in http_options. */
 public final class TlsOptions {
@@ -29,18 +28,15 @@ public final class TlsOptions {
               "CA certificates in PEM: clients must present a certificate signed by one. Tokens are"
                   + " required as without it.");
 
-  static final Section SECTION = KEYS.section();
+  public static final Section SECTION = KEYS.section();
 
-  /** Returns the TLS files of the admin server; null without TLS. */
-  public static @Nullable TlsFiles admin(Settings settings) {
-    Settings tls = settings.find(AdminOptions.TLS);
-    Path authorities = tls == null ? null : tls.find(SSL_CA_CERTS);
-    return tls == null
-        ? null
-        : new TlsFiles(
-            file(SSL_CERTFILE, tls.get(SSL_CERTFILE)),
-            file(SSL_KEYFILE, tls.get(SSL_KEYFILE)),
-            authorities == null ? null : file(SSL_CA_CERTS, authorities));
+  /** Returns the files. */
+  public static TlsFiles files(Settings tls) {
+    Path authorities = tls.find(SSL_CA_CERTS);
+    return new TlsFiles(
+        file(SSL_CERTFILE, tls.get(SSL_CERTFILE)),
+        file(SSL_KEYFILE, tls.get(SSL_KEYFILE)),
+        authorities == null ? null : file(SSL_CA_CERTS, authorities));
   }
 
   private static PemFile file(ConfigKey<Path> key, Path path) {
