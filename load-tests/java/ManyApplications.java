@@ -27,7 +27,7 @@ public final class ManyApplications {
   private ManyApplications() {}
 
   /** An instance with so many applications. */
-  private record Fleet(EmptyServer server, int applications, Path handlers) {
+  record Fleet(EmptyServer server, int applications, Path handlers) {
     JsonObject entry(int index, int version) {
       return new JsonObject()
           .put("name", "app" + index)

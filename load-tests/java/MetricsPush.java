@@ -7,6 +7,7 @@ import dev.berth.metrics.MetricsPusher;
 import dev.berth.metrics.MetricsPusher.ReportIntervals;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.NodeFigures;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonArray;
@@ -154,7 +155,13 @@ public final class MetricsPush {
 
     private HandleMetricBatch alone(HandleMetricBatch of, HandleMetricReport report) {
       return new HandleMetricBatch(
-          of.node(), of.incarnation(), ++sequence, List.of(report), List.of(), List.of());
+          of.node(),
+          of.incarnation(),
+          ++sequence,
+          List.of(report),
+          List.of(),
+          List.of(),
+          NodeFigures.NONE);
     }
 
     private void send(HandleMetricBatch message) {

@@ -174,9 +174,13 @@ final class AdminConnections {
       drop();
     }
 
-    /** Closes the channel directly: its handlers would wait for a client that reads nothing. */
     private void drop() {
-      channel.unsafe().close(channel.unsafe().voidPromise());
+      AdminConnections.drop(channel);
     }
+  }
+
+  /** Closes a channel directly: its handlers would wait for a client that reads nothing. */
+  static void drop(Channel channel) {
+    channel.unsafe().close(channel.unsafe().voidPromise());
   }
 }

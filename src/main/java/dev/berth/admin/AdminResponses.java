@@ -10,6 +10,8 @@ import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.http.impl.HttpServerConnection;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
@@ -28,7 +30,7 @@ import org.slf4j.spi.LoggingEventBuilder;
 public final class AdminResponses {
   private static final String UTF_8 = "; charset=utf-8";
   static final String TEXT = "text/plain" + UTF_8;
-  static final String JSON = "application/json";
+  public static final String JSON = "application/json";
   static final String JSON_UTF_8 = JSON + UTF_8;
 
   private static final Logger LOG = LoggerFactory.getLogger(AdminResponses.class);
@@ -116,8 +118,18 @@ public final class AdminResponses {
     return new JsonArray(items.stream().map(shown).toList());
   }
 
+  /** Ends a response in progress at once, even if its client reads nothing. */
+  public static void abort(RoutingContext context) {
+    if (context.request().version() == HttpVersion.HTTP_2) {
+      context.response().reset();
+    } else {
+      HttpServerConnection connection = (HttpServerConnection) context.request().connection();
+      AdminConnections.drop(connection.channelHandlerContext().channel());
+    }
+  }
+
   /** Sends a text that is slow to produce, and produces it on a worker thread. */
-  static void read(RoutingContext context, String type, Callable<String> reader) {
+  public static void read(RoutingContext context, String type, Callable<String> reader) {
     text(context, type, context.vertx().executeBlocking(reader, false));
   }
 

@@ -20,7 +20,8 @@ final class ExplainJson {
   static JsonObject summary(RequestExplanation request) {
     return head(request)
         .put("total_us", micros(request.phases().total()))
-        .put("overhead_us", micros(request.phases().overhead()));
+        .put("overhead_us", micros(request.phases().overhead()))
+        .put("batch", of(request.batch()));
   }
 
   static JsonObject of(RequestExplanation request) {

@@ -4,7 +4,6 @@ import dev.berth.config.ExplainOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.view.RequestExplanation;
 import io.vertx.core.http.HttpHeaders;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
@@ -38,8 +37,13 @@ public record ExplainRoutes(ExplainRing ring, Settings options) implements Admin
   }
 
   private String list(int limit) {
-    JsonArray requests = AdminResponses.array(ring.latest(limit), ExplainJson::summary);
-    return new JsonObject().put("requests", requests).encodePrettily() + "\n";
+    return latest(limit).encodePrettily() + "\n";
+  }
+
+  /** Returns the latest requests. Thread-safe. */
+  public JsonObject latest(int limit) {
+    return new JsonObject()
+        .put("requests", AdminResponses.array(ring.latest(limit), ExplainJson::summary));
   }
 
   private void explain(RoutingContext context) {

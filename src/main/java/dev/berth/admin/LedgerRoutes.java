@@ -4,6 +4,8 @@ import dev.berth.api.DeploymentId;
 import dev.berth.view.BatchFill;
 import dev.berth.view.LedgerView;
 import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
+import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.time.InstantSource;
@@ -50,15 +52,22 @@ public final class LedgerRoutes implements AdminRoutes {
       AdminResponses.text(context, AdminResponses.JSON, all);
       return;
     }
-    List<String> applications = query.all("application");
-    List<String> deployments = query.all("deployment");
-    List<String> replicas = query.all("replica");
-    Predicate<ReplicaLedger> asked =
-        replica ->
-            isOneOf(applications, replica.deployment().application())
-                && isOneOf(deployments, replica.deployment().name())
-                && isOneOf(replicas, replica.ledger().replicaId());
-    AdminResponses.read(context, AdminResponses.JSON, () -> json(asked));
+    AdminResponses.read(context, AdminResponses.JSON, () -> json(filter(query.given())));
+  }
+
+  private static Predicate<ReplicaLedger> filter(MultiMap query) {
+    List<String> applications = query.getAll("application");
+    List<String> deployments = query.getAll("deployment");
+    List<String> replicas = query.getAll("replica");
+    return replica ->
+        isOneOf(applications, replica.deployment().application())
+            && isOneOf(deployments, replica.deployment().name())
+            && isOneOf(replicas, replica.ledger().replicaId());
+  }
+
+  /** Returns the response to these query parameters. Thread-safe. */
+  public JsonObject read(MultiMap query) {
+    return object(filter(query));
   }
 
   private static boolean isOneOf(List<String> wanted, String name) {
@@ -66,7 +75,11 @@ public final class LedgerRoutes implements AdminRoutes {
   }
 
   private String json(Predicate<ReplicaLedger> shown) {
+    return object(shown).encodePrettily() + "\n";
+  }
+
+  private JsonObject object(Predicate<ReplicaLedger> shown) {
     List<ReplicaLedger> found = ledgers.get().stream().filter(shown).toList();
-    return LedgerJson.of(found, wallClock.instant()).encodePrettily() + "\n";
+    return LedgerJson.of(found, wallClock.instant());
   }
 }

@@ -1,5 +1,6 @@
 package dev.berth.admin;
 
+import io.vertx.core.MultiMap;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
@@ -29,27 +30,38 @@ public record LogRoutes(LogRing ring) implements AdminRoutes {
             context, false, "since", "limit", "application", "deployment", "replica", "level");
     Long since = query.number("since", 0, Long.MAX_VALUE);
     int most = query.count("limit", MAX_LIMIT, LIMIT);
-    String level = query.word("level", LogFilter.LEVELS);
-    LogFilter wanted =
-        new LogFilter(
-            query.all("application"),
-            query.all("deployment"),
-            query.all("replica"),
-            level == null ? LogFilter.LEVELS.get(0) : level);
+    LogFilter wanted = filter(query);
     AdminResponses.read(
         context,
         AdminResponses.JSON,
-        () -> json(since == null ? ring.last(most, wanted) : ring.after(since, most, wanted)));
+        () -> {
+          LogRing.LogPage page =
+              since == null ? ring.last(most, wanted) : ring.after(since, most, wanted);
+          return json(page).encode() + "\n";
+        });
   }
 
-  private String json(LogRing.LogPage page) {
+  private static LogFilter filter(QueryParameters query) {
+    String level = query.word("level", LogFilter.LEVELS);
+    return new LogFilter(
+        query.all("application"),
+        query.all("deployment"),
+        query.all("replica"),
+        level == null ? LogFilter.LEVELS.get(0) : level);
+  }
+
+  /** Returns the response to these query parameters, without {@code since}. Thread-safe. */
+  public JsonObject read(MultiMap given) {
+    QueryParameters query = new QueryParameters(given, false);
+    return json(ring.last(query.count("limit", MAX_LIMIT, LIMIT), filter(query)));
+  }
+
+  private JsonObject json(LogRing.LogPage page) {
     return new JsonObject()
-            .put("began", ring.began.toString())
-            .put("lines", AdminResponses.array(page.lines(), LogRoutes::json))
-            .put("next", page.next())
-            .put("lost", page.lost())
-            .encode()
-        + "\n";
+        .put("began", ring.began.toString())
+        .put("lines", AdminResponses.array(page.lines(), LogRoutes::json))
+        .put("next", page.next())
+        .put("lost", page.lost());
   }
 
   private static JsonObject json(LogRing.NumberedLogLine kept) {

@@ -11,14 +11,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param ofCommand whether a wrong value is refused in the form of a command, with {@code problems}
  */
-record QueryParameters(MultiMap given, boolean ofCommand) {
+public record QueryParameters(MultiMap given, boolean ofCommand) {
 
   /**
    * Returns the parameters of a request.
    *
    * @throws AdminRefusal for an unknown parameter
    */
-  static QueryParameters of(RoutingContext context, boolean ofCommand, String... known) {
+  public static QueryParameters of(RoutingContext context, boolean ofCommand, String... known) {
     MultiMap given = context.queryParams();
     for (String name : given.names()) {
       if (!List.of(known).contains(name)) {
@@ -35,7 +35,7 @@ record QueryParameters(MultiMap given, boolean ofCommand) {
    *
    * @throws RuntimeException a refusal of another word
    */
-  @Nullable String word(String name, List<String> words) {
+  public @Nullable String word(String name, List<String> words) {
     String asked = given.get(name);
     for (String word : words) {
       if (word.equalsIgnoreCase(asked)) {
@@ -86,7 +86,7 @@ record QueryParameters(MultiMap given, boolean ofCommand) {
   }
 
   /** Returns the allowed values; empty for all. */
-  List<String> all(String name) {
+  public List<String> all(String name) {
     return given.getAll(name);
   }
 

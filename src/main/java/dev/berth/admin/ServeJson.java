@@ -3,6 +3,8 @@ package dev.berth.admin;
 import dev.berth.protocol.json.RecordWriter;
 import io.vertx.core.json.JsonObject;
 import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -12,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * milliseconds since 1970. Ray Serve's form cannot hold all of it.
  */
 public final class ServeJson extends RecordWriter {
+  private static final Map<String, String> NAMES = new ConcurrentHashMap<>(); // of components
+
   private final @Nullable LongFunction<@Nullable Long> wall;
 
   private ServeJson(@Nullable LongFunction<@Nullable Long> wall) {
@@ -32,9 +36,13 @@ public final class ServeJson extends RecordWriter {
     return new ServeJson(wall).record(details);
   }
 
+  private static String snakeCase(String component) {
+    return component.replaceAll("(?=[A-Z])", "_").toLowerCase(Locale.ROOT);
+  }
+
   @Override
   protected void put(JsonObject json, String component, @Nullable Object value) {
-    String name = component.replaceAll("(?=[A-Z])", "_").toLowerCase(Locale.ROOT);
+    String name = NAMES.computeIfAbsent(component, ServeJson::snakeCase);
     if (wall != null && value instanceof Long nanos && name.endsWith("nanos")) {
       json.put(name.replace("nanos", "ms"), wall.apply(nanos));
     } else if (name.equals("config") && value instanceof String submitted) {

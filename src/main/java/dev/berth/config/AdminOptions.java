@@ -57,6 +57,11 @@ public final class AdminOptions {
   public static final ConfigKey<Settings> PLAY =
       KEYS.mapping("play", PlayOptions.SECTION)
           .means("Limits of the requests that operators send from the page to the HTTP port.");
+  public static final ConfigKey<Integer> MAX_VIEWERS =
+      KEYS.key("max_viewers", Types.integer(0, 200, "viewers"), 64)
+          .means(
+              "Maximum number of concurrent viewers of the live feed, each with one of the admin"
+                  + " server's 256 connections; more get 503.");
 
   static final Section SECTION = KEYS.section().check(AdminOptions::check);
 

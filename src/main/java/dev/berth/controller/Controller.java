@@ -1,6 +1,7 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.controller.autoscaling.HandleReports;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
@@ -14,6 +15,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.ObjIntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -214,6 +217,27 @@ public final class Controller {
     return application == null ? null : application.details(ports.config(), deployment -> null);
   }
 
+  /** Returns the details of one application; null when it is not declared. */
+  public @Nullable ApplicationDetails details(String name, long nowNanos) {
+    long nowMs = ports.wallMillis().getAsLong();
+    ApplicationState application = applications.get(name);
+    return application == null
+        ? null
+        : application.details(ports.config(), it -> autoscaled.view(it, nowNanos, nowMs));
+  }
+
+  /** Returns the details of all applications, without the configurations of their deployments. */
+  public ServeDetails overview(long nowNanos) {
+    return details(null, null, nowNanos, settings -> Map.of());
+  }
+
+  /** Passes the desired number of replicas of each deployment to an action. */
+  public void forEachTarget(ObjIntConsumer<DeploymentId> action) {
+    for (ApplicationState application : applications.all()) {
+      application.deployments.forEach((id, each) -> action.accept(id, each.wantedReplicas()));
+    }
+  }
+
   /**
    * Returns the details of all applications.
    *
@@ -222,10 +246,18 @@ public final class Controller {
    */
   public ServeDetails details(
       @Nullable Double targetCapacity, @Nullable String stateDir, long nowNanos) {
+    return details(targetCapacity, stateDir, nowNanos, ports.config());
+  }
+
+  private ServeDetails details(
+      @Nullable Double targetCapacity,
+      @Nullable String stateDir,
+      long nowNanos,
+      Function<Settings, Map<String, @Nullable Object>> config) {
     List<ApplicationDetails> all = new ArrayList<>();
     long nowMs = ports.wallMillis().getAsLong();
     for (ApplicationState application : applications.all()) {
-      all.add(application.details(ports.config(), it -> autoscaled.view(it, nowNanos, nowMs)));
+      all.add(application.details(config, it -> autoscaled.view(it, nowNanos, nowMs)));
     }
     Epoch epoch = ports.epoch();
     return new ServeDetails(

@@ -218,7 +218,7 @@ final class DeploymentState {
         List.copyOf(dead));
   }
 
-  private int wantedReplicas() {
+  int wantedReplicas() {
     if (deleting) {
       return 0;
     }

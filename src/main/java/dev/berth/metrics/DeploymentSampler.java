@@ -7,6 +7,7 @@ import dev.berth.protocol.ReplicaStats;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -88,6 +89,12 @@ final class DeploymentSampler {
 
   void remove(HandleMetricSource source) {
     sources = Stream.of(sources).filter(each -> each != source).toArray(HandleMetricSource[]::new);
+  }
+
+  void forEachSource(Consumer<HandleMetricSource> action) {
+    for (HandleMetricSource source : sources) {
+      action.accept(source);
+    }
   }
 
   /** Records a signal. Returns whether it is the first since {@link #endSignal}. Thread-safe. */

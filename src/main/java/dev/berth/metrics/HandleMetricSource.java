@@ -32,6 +32,9 @@ public interface HandleMetricSource {
   /** Returns the slots held by selections now. */
   int reserved();
 
+  /** Adds the slots and the ended requests of a replica. A router has neither. */
+  default void addTo(DeploymentActivity activity) {}
+
   /** Called at each sample. Slower readings may be started here, on another thread. */
   default void sampled() {}
 

@@ -7,6 +7,7 @@ import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Latency histogram with Ray Serve's buckets. One thread writes at a time, and any thread reads. A
@@ -30,6 +31,7 @@ public final class LatencyBuckets {
   private static final int SUM = COUNT;
 
   private final AtomicLongArray cells = new AtomicLongArray(COUNT + 1);
+  private long @Nullable [] taken; // at the last take; null before the first latency
 
   /** Returns the upper bounds in milliseconds; the last is infinite. */
   static double[] upperBoundsMs() {
@@ -48,6 +50,31 @@ public final class LatencyBuckets {
     cells.setRelease(SUM, cells.getPlain(SUM) + nanos);
   }
 
+  /** Returns the number of buckets. */
+  public static int buckets() {
+    return COUNT;
+  }
+
+  /**
+   * Returns a quantile of counts in milliseconds, interpolated linearly within its bucket. For the
+   * last bucket, returns its lower bound.
+   *
+   * @param counts number of latencies by bucket
+   * @param rank number of latencies up to the quantile
+   */
+  public static double quantileMs(long[] counts, double rank) {
+    double below = 0;
+    for (int i = 0; i < counts.length; i++) {
+      if (counts[i] > 0 && below + counts[i] >= rank) {
+        double from = i == 0 ? 0 : BOUNDS_MS[i - 1];
+        double to = i == BOUNDS_MS.length ? from : BOUNDS_MS[i];
+        return from + (to - from) * (rank - below) / counts[i];
+      }
+      below += counts[i];
+    }
+    return 0;
+  }
+
   /** Creates the parts of one histogram, one per thread. */
   public static List<LatencyBuckets> forEach(int threads) {
     return Stream.generate(LatencyBuckets::new).limit(threads).toList();
@@ -56,6 +83,25 @@ public final class LatencyBuckets {
   /** Returns the number of recorded latencies. Thread-safe. */
   public long count() {
     return IntStream.range(0, COUNT).mapToLong(cells::getAcquire).sum();
+  }
+
+  /**
+   * Adds the counts since the last call to {@code counts}, one per bucket, and returns their sum.
+   * Confined to the control loop.
+   */
+  long take(long[] counts) {
+    long all = 0;
+    for (int i = 0; i < COUNT; i++) {
+      long now = cells.getAcquire(i);
+      long before = taken == null ? 0 : taken[i];
+      if (now != before) {
+        taken = taken == null ? new long[COUNT] : taken;
+        taken[i] = now;
+        counts[i] += now - before;
+        all += now - before;
+      }
+    }
+    return all;
   }
 
   /**

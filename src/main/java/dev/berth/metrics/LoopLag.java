@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class LoopLag {
   private final String[] labels;
   private final String[] raysLabels;
-  private final LatencyBuckets lags = new LatencyBuckets();
+  final LatencyBuckets lags = new LatencyBuckets();
   private final AtomicLong blocks = new AtomicLong();
   private volatile boolean blocked;
 

@@ -43,7 +43,8 @@ public final class Meters {
   private final String prefix;
   private final String[] nodeLabels;
   private final Labels everywhere;
-  private final List<HttpMeters> ingress = new CopyOnWriteArrayList<>();
+  final List<HttpMeters> ingress = new CopyOnWriteArrayList<>();
+  final List<LoopLag> loops = new CopyOnWriteArrayList<>();
   private final Set<Consumer<MetricSeries>> sources = ConcurrentHashMap.newKeySet();
   private final Set<Consumer<MetricSeries>> reported = ConcurrentHashMap.newKeySet();
 
@@ -86,6 +87,12 @@ public final class Meters {
     ingress.add(meters);
     add(into -> meters.collect(into, into.with(nodeLabels)));
     return meters;
+  }
+
+  /** Adds the latency of an event loop. */
+  public void addLoop(LoopLag lag) {
+    loops.add(lag);
+    add(lag::collect);
   }
 
   /** Returns the results of requests to one of a route's deployments. */

@@ -4,6 +4,7 @@ import dev.berth.api.DeploymentId;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.BusMessage.QueueLength;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.NodeFigures;
 import dev.berth.protocol.port.TickTimer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -69,6 +70,8 @@ public final class MetricsPusher {
   private final List<ReportQueue> queues = List.of(handles, replicas);
   private final AtomicBoolean woken = new AtomicBoolean();
   private volatile Runnable wake = () -> {};
+
+  private @Nullable FigureSampler figures; // null without a history
 
   // Confined to the control loop, except the counters, which scrapes read.
   private boolean pushing;
@@ -144,6 +147,11 @@ public final class MetricsPusher {
     wake = soon;
   }
 
+  /** Adds figures for the history of operators to the batches, from these meters. */
+  public void addFigures(Meters meters) {
+    figures = new FigureSampler(meters, nanoClock.getAsLong());
+  }
+
   /** Returns the intervals of the handles. */
   public ReportIntervals rhythm() {
     return rhythm;
@@ -177,7 +185,8 @@ public final class MetricsPusher {
         expired += pushing ? 1 : 0;
         boolean owed = needsBatch(now);
         collect(true);
-        if (!owed && !handles.isDue()) {
+        boolean hasFigures = figures != null && figures.read(now, queues);
+        if (!owed && !hasFigures && !handles.isDue()) {
           return null;
         }
         retrying = false;
@@ -246,6 +255,9 @@ public final class MetricsPusher {
     if (answeredBy != term) {
       term = answeredBy;
       queues.forEach(ReportQueue::forgetAcknowledgements);
+      if (figures != null) {
+        figures.onLost();
+      }
     }
     queues.forEach(ReportQueue::onAcknowledged);
     return replaced;
@@ -308,6 +320,9 @@ public final class MetricsPusher {
   }
 
   private void giveUp() {
+    if (pushing && figures != null) {
+      figures.onLost(); // perhaps: only the gauges are sent again
+    }
     pushing = false;
     queues.forEach(ReportQueue::giveUp); // unacknowledged, so due again
   }
@@ -331,6 +346,8 @@ public final class MetricsPusher {
     pushing = true;
     pushedAtNanos = now;
     batches++;
-    return new HandleMetricBatch(node, incarnation, ++sequence, ofHandles, ofReplicas, lengths);
+    NodeFigures told = figures == null ? NodeFigures.NONE : figures.take();
+    return new HandleMetricBatch(
+        node, incarnation, ++sequence, ofHandles, ofReplicas, lengths, told);
   }
 }

@@ -47,6 +47,10 @@ final class ReportQueue {
     return known != null && known.signal();
   }
 
+  void forEachSource(Consumer<HandleMetricSource> action) {
+    deployments.values().forEach(each -> each.forEachSource(action));
+  }
+
   int size() {
     return deployments.size();
   }

@@ -24,21 +24,9 @@ public record TrafficTargetCounts(long requests, long errors, double p50Ms, doub
     cells.forEach(each -> each.latencies().addTo(buckets));
     long requests = LongStream.of(buckets).sum();
     return new TrafficTargetCounts(
-        requests, errors, quantile(buckets, 0.5 * requests), quantile(buckets, 0.99 * requests));
-  }
-
-  /** Interpolates linearly within a bucket. For the last bucket, returns its lower bound. */
-  private static double quantile(long[] buckets, double wanted) {
-    double[] upTo = LatencyBuckets.upperBoundsMs();
-    double below = 0;
-    for (int i = 0; i < buckets.length; i++) {
-      if (buckets[i] > 0 && below + buckets[i] >= wanted) {
-        double from = i == 0 ? 0 : upTo[i - 1];
-        double to = i == buckets.length - 1 ? from : upTo[i];
-        return from + (to - from) * (wanted - below) / buckets[i];
-      }
-      below += buckets[i];
-    }
-    return 0;
+        requests,
+        errors,
+        LatencyBuckets.quantileMs(buckets, 0.5 * requests),
+        LatencyBuckets.quantileMs(buckets, 0.99 * requests));
   }
 }

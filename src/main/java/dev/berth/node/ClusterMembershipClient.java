@@ -452,8 +452,8 @@ final class ClusterMembershipClient implements LinkListener {
    * Returns the operator routes that gather ledgers, explained requests and logs from all nodes.
    * They are mounted before the routes of this node alone.
    */
-  List<AdminRoutes> ofAllNodes() {
-    return List.of(new FanOutRoutes(peers, this::everyPeer));
+  FanOutRoutes fanOut() {
+    return new FanOutRoutes(peers, this::everyPeer);
   }
 
   /** Returns all known nodes, this node included. */

@@ -42,6 +42,7 @@ import dev.berth.desired.DesiredState;
 import dev.berth.desired.NodeRegistry;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.wire.WireCodec;
+import dev.berth.view.ClusterDetails;
 import dev.berth.view.ControllerCommands;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
@@ -399,14 +400,28 @@ final class ControlRole extends LocalController
 
   @Override
   public List<AdminRoutes> operators(Function<ControllerCommands, AdminRoutes> here) {
-    ClusterRoutes cluster =
-        new ClusterRoutes(new ClusterAdmin(side, serve, server, this::replicas, this::tell));
+    ClusterRoutes cluster = new ClusterRoutes(admin());
     List<AdminRoutes> routes = new ArrayList<>();
     routes.add(cluster::mountStatus);
     routes.add(new CommandGate(this::cluster, this::closedReason));
     routes.add(cluster);
     routes.addAll(super.operators(here));
     return routes;
+  }
+
+  @Override
+  Future<@Nullable ClusterDetails> clusterDetails() {
+    return admin().details().map(found -> found);
+  }
+
+  @Override
+  public @Nullable String missingController() {
+    String closed = closedReason();
+    return closed == null ? super.missingController() : closed;
+  }
+
+  private ClusterAdmin admin() {
+    return new ClusterAdmin(side, serve, server, this::replicas, this::tell);
   }
 
   private String cluster() {

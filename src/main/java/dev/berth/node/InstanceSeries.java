@@ -1,9 +1,15 @@
 package dev.berth.node;
 
+import dev.berth.admin.LedgerRoutes.ReplicaLedger;
 import dev.berth.api.DeploymentId;
 import dev.berth.config.LimitOptions;
+import dev.berth.config.MetricsOptions;
+import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import dev.berth.metrics.MetricSeries;
+import dev.berth.metrics.MetricsPusher;
+import dev.berth.metrics.MetricsPusher.ReportIntervals;
+import dev.berth.node.loops.Identity;
 import dev.berth.node.traffic.RouteRegistry;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.replica.BodyMemoryLimits;
@@ -21,6 +27,29 @@ import java.util.Map;
 /** Metric series of an instance: its routers, event loops, tokens and limits. */
 final class InstanceSeries {
   private InstanceSeries() {}
+
+  /** Creates the sender of the metrics batches. */
+  static MetricsPusher pusher(ServeConfig config, Identity identity) {
+    return new MetricsPusher(
+        identity.node(),
+        identity.incarnation(),
+        new ReportIntervals(
+            config.get(MetricsOptions.RECORD_INTERVAL_MS),
+            config.get(MetricsOptions.PUSH_INTERVAL_MS)),
+        new ReportIntervals(
+            config.get(MetricsOptions.REPLICA_RECORD_INTERVAL_MS),
+            config.get(MetricsOptions.REPLICA_PUSH_INTERVAL_MS)),
+        MetricsPusher.DEFAULT_MAX_REPORT_BYTES,
+        identity.nanoClock());
+  }
+
+  /** Returns the ledgers of the replicas on the instance. */
+  static List<ReplicaLedger> ledgers(DataPlane plane) {
+    return plane.host.replicas().stream()
+        .map(
+            replica -> new ReplicaLedger(replica.deployment(), replica.view(), replica.batchFill()))
+        .toList();
+  }
 
   /** Shows the totals of all routers and request bodies of the instance, with their limits. */
   static void show(DataPlane plane, Settings limits, MetricSeries into) {

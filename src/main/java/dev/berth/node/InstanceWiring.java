@@ -9,7 +9,6 @@ import dev.berth.admin.ExplainRoutes;
 import dev.berth.admin.HealthRoutes;
 import dev.berth.admin.HttpView;
 import dev.berth.admin.LedgerRoutes;
-import dev.berth.admin.LedgerRoutes.ReplicaLedger;
 import dev.berth.admin.LogRing;
 import dev.berth.admin.LogRoutes;
 import dev.berth.admin.ReservationBody;
@@ -25,7 +24,6 @@ import dev.berth.config.LogEncoding;
 import dev.berth.config.LogRingOptions;
 import dev.berth.config.LoggingOptions;
 import dev.berth.config.MessageTransport;
-import dev.berth.config.MetricsOptions;
 import dev.berth.config.ReservationOptions;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
@@ -34,7 +32,6 @@ import dev.berth.ingress.IngressVerticle;
 import dev.berth.metrics.FlightRecords;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
-import dev.berth.metrics.MetricsPusher.ReportIntervals;
 import dev.berth.metrics.MetricsPusherVerticle;
 import dev.berth.node.loops.CarrierWatch;
 import dev.berth.node.loops.EventBusSender;
@@ -99,6 +96,7 @@ final class InstanceWiring {
   final DataPlane plane;
   final ReservationTable reservations;
   private final AccessLogWriter accessLog;
+  private final @Nullable LiveWiring live; // null: berth.admin.dashboard is false
   final MetricsPusher pusher; // reports handle metrics to the controller
   final AdminVerticle admin;
   private final @Nullable AdminVerticle peer; // admin server for other nodes; null: no cluster
@@ -164,7 +162,7 @@ final class InstanceWiring {
     ingress.serveReservations(
         reservations,
         config.get(ReservationOptions.DATA_PORT) ? new BearerTokens(secrets, true, api) : null);
-    pusher = pusher(config, identity);
+    pusher = InstanceSeries.pusher(config, identity);
     role =
         roles.make(
             on,
@@ -173,16 +171,22 @@ final class InstanceWiring {
     host = role.host();
     carriers = new CarrierWatch(handlers, identity.nanoClock(), host.replicas::carriersBlocked);
     BearerTokens known = new BearerTokens(secrets, false, api);
-    List<AdminRoutes> routes = new ArrayList<>();
-    routes.add(new HealthRoutes(meters));
-    routes.add(new LedgerRoutes(this::ledgers, identity.wallClock()));
-    routes.add(new ExplainRoutes(explained, config.settings()));
-    routes.add(new LogRoutes(logRing));
+    LedgerRoutes ledger =
+        new LedgerRoutes(() -> InstanceSeries.ledgers(plane), identity.wallClock());
+    ExplainRoutes explain = new ExplainRoutes(explained, config.settings());
+    LogRoutes log = new LogRoutes(logRing);
+    List<AdminRoutes> routes =
+        new ArrayList<>(List.of(new HealthRoutes(meters), ledger, explain, log));
+    live = config.get(AdminOptions.DASHBOARD) ? new LiveWiring(on, role, pusher) : null;
+    if (live != null) {
+      routes.add(
+          live.routes(side, ledger, explain, log, () -> traffic().routes(null), reservations));
+    }
     routes.addAll(role.operators(this::serveRoutes));
     routes.add(new EndpointRoutes("/api/v1/applications/*", known));
     routes.add(new EndpointRoutes("/api/v1/reservations", known));
     peer = side == null ? null : side.peerServer(meters, routes);
-    List<AdminRoutes> all = new ArrayList<>(side == null ? List.of() : side.ofAllNodes());
+    List<AdminRoutes> all = new ArrayList<>(side == null ? List.of() : List.of(side.fanOut()));
     all.addAll(routes);
     all.addAll(
         DashboardRoutes.of(
@@ -199,25 +203,15 @@ final class InstanceWiring {
             identity.nanoClock());
   }
 
-  static MetricsPusher pusher(ServeConfig config, Identity identity) {
-    return new MetricsPusher(
-        identity.node(),
-        identity.incarnation(),
-        new ReportIntervals(
-            config.get(MetricsOptions.RECORD_INTERVAL_MS),
-            config.get(MetricsOptions.PUSH_INTERVAL_MS)),
-        new ReportIntervals(
-            config.get(MetricsOptions.REPLICA_RECORD_INTERVAL_MS),
-            config.get(MetricsOptions.REPLICA_PUSH_INTERVAL_MS)),
-        MetricsPusher.DEFAULT_MAX_REPORT_BYTES,
-        identity.nanoClock());
+  private TrafficStatus traffic() {
+    return new TrafficStatus(() -> host.routes.leadsTo(), meters, identity.seeded());
   }
 
   private ServeRoutes serveRoutes(ControllerCommands commands) {
     return new ServeRoutes(
         commands,
         (deployment, replica) -> host.replicas.kill(deployment, replica),
-        new TrafficStatus(() -> host.routes.leadsTo(), meters, identity.seeded()),
+        traffic(),
         new HttpView(config.settings(), ingress::port, ingress::status),
         plane.host::blockedLoops,
         meters,
@@ -268,13 +262,6 @@ final class InstanceWiring {
         identity.wallClock(),
         identity.seeded(),
         new Secrets(identity.chance()));
-  }
-
-  private List<ReplicaLedger> ledgers() {
-    return plane.host.replicas().stream()
-        .map(
-            replica -> new ReplicaLedger(replica.deployment(), replica.view(), replica.batchFill()))
-        .toList();
   }
 
   // --- start ---
@@ -362,7 +349,11 @@ final class InstanceWiring {
     int pending = config.get(LimitOptions.PENDING_REQUESTS_PER_LOOP);
     IntStream.range(0, plane.loops())
         .forEach(loop -> meters.add(into -> InstanceSeries.show(loop, plane, pending, into)));
-    MetricsPusherVerticle pushing = new MetricsPusherVerticle(ticks, pusher, role::ask);
+    MetricsPusherVerticle pushing =
+        new MetricsPusherVerticle(ticks, pusher, live == null ? role::ask : live::report);
+    if (live != null) {
+      others.add(live.start(ticks));
+    }
     return Future.all(
             loops.control().deploy(admin),
             start(loops.control(), pushing),

@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.JarRoutes;
+import dev.berth.admin.live.LiveState;
 import dev.berth.api.DeploymentId;
 import dev.berth.cluster.http.BuildRoutes;
 import dev.berth.code.BuildCache;
@@ -12,6 +13,7 @@ import dev.berth.config.DeploymentConfig;
 import dev.berth.config.InstanceOptions;
 import dev.berth.config.MetricsOptions;
 import dev.berth.controller.Controller;
+import dev.berth.controller.ControllerAction;
 import dev.berth.controller.ControllerAction.Announce;
 import dev.berth.controller.ControllerAction.Command;
 import dev.berth.controller.ControllerAction.Recovered;
@@ -37,8 +39,10 @@ import dev.berth.node.scaling.ScalingWatch;
 import dev.berth.protocol.BuildSource;
 import dev.berth.protocol.BusAddresses;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.upstream.client.NameAddresses;
 import dev.berth.view.ApplicationDetails;
+import dev.berth.view.ClusterDetails;
 import dev.berth.view.CommandRejectedException;
 import dev.berth.view.ControllerCommands;
 import dev.berth.view.ServeDetails;
@@ -57,6 +61,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.ObjIntConsumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -126,6 +131,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
   private int failures; // in a row
   private boolean draining;
   private volatile long restarts;
+  private Consumer<HandleMetricBatch> reports = batch -> {};
 
   LocalController(ControllerRoleParts parts) {
     this.parts = parts;
@@ -250,6 +256,39 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
     return List.of(here.apply(serve.commands()), jars, new BuildRoutes(this::source));
   }
 
+  private void report(ControllerAction action) {
+    if (action instanceof ControllerAction.Reported reported) {
+      reports.accept(reported.batch());
+    }
+  }
+
+  @Override
+  public void onReports(Consumer<HandleMetricBatch> receiver) {
+    reports = receiver;
+  }
+
+  // --- live feed ---
+
+  @Override
+  public LiveState.ControllerState controllerState() {
+    return new LocalControllerState(this, controller(), on.identity().now());
+  }
+
+  @Override
+  public @Nullable String missingController() {
+    return current().isPresent() ? null : "controller: none (expected: try again)";
+  }
+
+  @Override
+  public void forEachTarget(ObjIntConsumer<DeploymentId> action) {
+    current().ifPresent(now -> now.forEachTarget(action));
+  }
+
+  /** Returns the members of the cluster; null without a cluster. */
+  Future<@Nullable ClusterDetails> clusterDetails() {
+    return Future.succeededFuture();
+  }
+
   /** Returns the replica counts of all deployments, by bus name of the node. */
   Map<String, Integer> replicas() {
     return current().map(Controller::replicas).orElse(Map.of());
@@ -299,7 +338,7 @@ abstract class LocalController implements NodeRole, ServeControl.ControllerOpera
         new ControllerVerticle(
             made,
             on.identity().nanoClock(),
-            actions.andThen(scaling),
+            actions.andThen(scaling).andThen(this::report),
             message -> publisher.on(message),
             thrown -> onControllerFailed(made, thrown));
     beganNanos = on.identity().now();

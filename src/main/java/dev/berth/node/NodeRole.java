@@ -1,15 +1,21 @@
 package dev.berth.node;
 
 import dev.berth.admin.AdminRoutes;
+import dev.berth.admin.live.LiveState;
+import dev.berth.api.DeploymentId;
 import dev.berth.code.BuildCache;
 import dev.berth.code.LoadedApplication;
 import dev.berth.controller.ControllerEvent;
 import dev.berth.node.InstanceRuntime.InstanceContext;
 import dev.berth.protocol.BusMessage;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.view.CommandRejectedException;
 import dev.berth.view.ControllerCommands;
 import io.vertx.core.Future;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.ObjIntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,6 +68,25 @@ interface NodeRole extends BuildCache.BuildInputsLookup {
   default List<AdminRoutes> forwarded() {
     return List.of();
   }
+
+  /** Returns the state of the controller for the live feed. Each call fails without one here. */
+  default LiveState.ControllerState controllerState() {
+    throw CommandRejectedException.unavailable("controller: on another node");
+  }
+
+  /** Returns the reason why no controller is here; null if there is one. */
+  @Nullable String missingController();
+
+  /** Returns whether a controller on another node serves operators. */
+  default boolean isCommandedElsewhere() {
+    return false;
+  }
+
+  /** Sets the receiver of the batches that the controller accepts. */
+  default void onReports(Consumer<HandleMetricBatch> receiver) {}
+
+  /** Passes the desired number of replicas of each deployment, if a controller is here. */
+  default void forEachTarget(ObjIntConsumer<DeploymentId> action) {}
 
   /** Starts the controller, or the link to the controller. */
   Future<Void> start();

@@ -1,10 +1,12 @@
 package dev.berth.node;
 
 import dev.berth.api.DeploymentId;
+import dev.berth.metrics.DeploymentActivity;
 import dev.berth.metrics.HandleMetricSource;
 import dev.berth.protocol.ReplicaStats;
 import dev.berth.replica.AutoscalingStats;
 import dev.berth.replica.Replica;
+import dev.berth.replica.slots.SlotLedger;
 import dev.berth.routing.DeploymentRouter;
 import org.jspecify.annotations.Nullable;
 
@@ -34,6 +36,13 @@ public record ReplicaSource(Replica replica, DeploymentRouter router)
   @Override
   public int reserved() {
     return replica.slots().reserved();
+  }
+
+  @Override
+  public void addTo(DeploymentActivity activity) {
+    long failed = replica.errors().values().stream().mapToLong(Long::longValue).sum();
+    SlotLedger slots = replica.slots();
+    activity.addReplica(slots.ongoing(), slots.maxOngoing(), failed, replica.processingTimes());
   }
 
   @Override

@@ -191,6 +191,16 @@ class WorkerRole implements NodeRole, ControlClient.ControlClientListener {
     return List.of(ClusterRoutes.withoutControl(this::lastKnown), forward);
   }
 
+  @Override
+  public @Nullable String missingController() {
+    return "controller: " + client().why();
+  }
+
+  @Override
+  public boolean isCommandedElsewhere() {
+    return side.hasController;
+  }
+
   /** Returns the cluster as this node last knew it; null while a controller is connected. */
   private @Nullable ClusterDetails lastKnown() {
     if (side.hasController) {

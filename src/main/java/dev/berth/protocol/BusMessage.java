@@ -427,6 +427,8 @@ public sealed interface BusMessage {
    *     removed ones
    * @param replicas load of the same deployments' replicas on this instance, by their own ledgers
    * @param queues queue lengths of deployments without autoscaling: changed or non-zero ones
+   * @param figures activity for the curves of operators; {@link NodeFigures#NONE} between two
+   *     readings
    */
   record HandleMetricBatch(
       String node,
@@ -434,7 +436,8 @@ public sealed interface BusMessage {
       long sequence,
       List<HandleMetricReport> handles,
       List<HandleMetricReport> replicas,
-      List<QueueLength> queues)
+      List<QueueLength> queues,
+      NodeFigures figures)
       implements BusMessage {}
 
   /**

@@ -641,7 +641,7 @@ public final class Replica extends ReplicaRuntime {
   }
 
   /** Returns the times of requests from their start here to their end, by loop. */
-  List<LatencyBuckets> processingTimes() {
+  public List<LatencyBuckets> processingTimes() {
     return parts.stream().map(part -> part.meters.times()).toList();
   }
 

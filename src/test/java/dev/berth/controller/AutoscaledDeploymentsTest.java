@@ -10,6 +10,7 @@ import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerAction.Rescale;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.NodeFigures;
 import dev.berth.view.ScalingDetails;
 import java.time.Duration;
 import java.util.List;
@@ -142,7 +143,8 @@ class AutoscaledDeploymentsTest {
     it.finish();
     assertThat(wanted()).isEqualTo(4);
     HandleMetricBatch anew =
-        new HandleMetricBatch(DrivenController.NODE, 2, 1, List.of(), List.of(), List.of());
+        new HandleMetricBatch(
+            DrivenController.NODE, 2, 1, List.of(), List.of(), List.of(), NodeFigures.NONE);
     it.apply(it.controller.on(anew, it.now));
     assertThat(view(it.now).inputs().latest()).isZero();
     it.advance(Duration.ofSeconds(40));

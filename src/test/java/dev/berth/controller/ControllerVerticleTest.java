@@ -10,6 +10,7 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.BusMessage.PullRouting;
 import dev.berth.protocol.BusMessage.ReplicaLoad;
+import dev.berth.protocol.NodeFigures;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.wire.BusMessageCodec;
 import io.vertx.core.Context;
@@ -77,7 +78,8 @@ class ControllerVerticleTest {
 
   @Test
   void aBatchIsRecordedAndAnsweredByItsTermAStaleOneToo() throws Exception {
-    HandleMetricBatch batch = new HandleMetricBatch("n1", 1, 1, List.of(), List.of(), List.of());
+    HandleMetricBatch batch =
+        new HandleMetricBatch("n1", 1, 1, List.of(), List.of(), List.of(), NodeFigures.NONE);
     assertThat(ask(batch).await().body()).isEqualTo(driven.controller.epochNumber());
     assertThat(ask(batch).await().body()).isEqualTo(driven.controller.epochNumber());
   }

@@ -15,6 +15,7 @@ import dev.berth.fakes.Replicas;
 import dev.berth.fakes.Rollouts;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.NodeFigures;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RoutingSnapshot;
@@ -426,7 +427,7 @@ final class DrivenController {
 
   void report(List<HandleMetricReport> handles, List<HandleMetricReport> replicas) {
     HandleMetricBatch batch =
-        new HandleMetricBatch(NODE, 1, ++sequence, handles, replicas, List.of());
+        new HandleMetricBatch(NODE, 1, ++sequence, handles, replicas, List.of(), NodeFigures.NONE);
     apply(controller.on(batch, now));
   }
 

@@ -7,6 +7,7 @@ import dev.berth.controller.autoscaling.DeploymentLoad;
 import dev.berth.controller.autoscaling.HandleReports;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.NodeFigures;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -27,7 +28,7 @@ class HandleReportsTest {
   private static HandleMetricBatch batch(
       String node, long incarnation, long sequence, HandleMetricReport... handles) {
     return new HandleMetricBatch(
-        node, incarnation, sequence, List.of(handles), List.of(), List.of());
+        node, incarnation, sequence, List.of(handles), List.of(), List.of(), NodeFigures.NONE);
   }
 
   @Test

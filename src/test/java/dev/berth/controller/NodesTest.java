@@ -20,6 +20,7 @@ import dev.berth.controller.ControllerEvent.NodeSuspected;
 import dev.berth.fakes.Rollouts;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.NodeFigures;
 import dev.berth.view.ReplicaDetails;
 import java.time.Duration;
 import java.util.List;
@@ -611,7 +612,8 @@ class NodesTest {
     HandleMetricReport report = new HandleMetricReport(MODEL, 0, 1, 0, load, 0, false, List.of());
     it.apply(
         it.controller.on(
-            new HandleMetricBatch(node, 1, sequence, List.of(report), List.of(), List.of()),
+            new HandleMetricBatch(
+                node, 1, sequence, List.of(report), List.of(), List.of(), NodeFigures.NONE),
             it.now));
   }
 

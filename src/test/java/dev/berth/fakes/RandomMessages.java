@@ -11,6 +11,7 @@ import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.HandleMetricReport;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.LoadReport;
+import dev.berth.protocol.NodeFigures;
 import dev.berth.protocol.NotRunReason;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
@@ -112,6 +113,7 @@ public final class RandomMessages {
       case "host" -> random.nextBoolean() ? text(40) : null;
       case "digest" -> random.nextLong();
       case "handles", "replicas" -> list(this::report);
+      case "figures" -> figures();
       case "queues" -> list(() -> new BusMessage.QueueLength(deployment(), (int) number()));
       case "held" -> list(() -> new BusMessage.PullRouting.Held(deployment(), version()));
       default -> value(part.getType());
@@ -243,6 +245,24 @@ public final class RandomMessages {
     byte[] bytes = new byte[length];
     random.nextBytes(bytes);
     return Buffer.buffer(bytes);
+  }
+
+  private NodeFigures figures() {
+    return new NodeFigures(
+        number(),
+        number(),
+        upTo(
+            3,
+            () ->
+                new NodeFigures.DeploymentFigures(
+                    deployment(),
+                    number(),
+                    number(),
+                    upTo(3, () -> new NodeFigures.LatencyCount(random.nextInt(20), number())),
+                    random.nextInt(100),
+                    random.nextInt(100),
+                    random.nextInt(100),
+                    random.nextInt(100))));
   }
 
   private HandleMetricReport report() {

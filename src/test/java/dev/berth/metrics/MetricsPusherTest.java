@@ -7,9 +7,11 @@ import dev.berth.fakes.ManualClock;
 import dev.berth.metrics.MetricsPusher.ReportIntervals;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.NodeFigures;
 import dev.berth.protocol.ReplicaStats;
 import dev.berth.protocol.wire.WireCodec;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpMethod;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -429,5 +431,42 @@ class MetricsPusherTest {
 
   private static int reportBytes(FakeHandle handle) {
     return new DeploymentSampler(handle.deployment()).reportBytes();
+  }
+
+  @Test
+  void figuresRideInTheBatchesWhileThereIsTraffic() {
+    Meters meters = new Meters("node-1", "127.0.0.1", "", false);
+    RouteMeters route = meters.addIngressLoop().route("/", "app", "d");
+    pusher.addFigures(meters);
+    FakeHandle handle = new FakeHandle("d");
+    handle.autoscales = false;
+    pusher.register(handle);
+    acknowledged(nextBatch());
+    route.recordResponse(HttpMethod.GET, 200, 3_000_000);
+    route.recordResponse(HttpMethod.GET, 503, 15_000_000);
+    NodeFigures.DeploymentFigures told = acknowledged(nextBatch()).figures().deployments().get(0);
+    assertThat(told.requests()).isEqualTo(2);
+    assertThat(told.errors()).isEqualTo(1);
+    assertThat(told.latencies())
+        .containsExactly(new NodeFigures.LatencyCount(2, 1), new NodeFigures.LatencyCount(4, 1));
+    assertThat(acknowledged(nextBatch()).figures().deployments().get(0).requests())
+        .as("the end of the traffic")
+        .isZero();
+    for (int i = 0; i < 3 * SAMPLES_PER_PUSH; i++) {
+      assertThat(tick(pusher)).as("a batch without traffic").isNull();
+    }
+  }
+
+  @Test
+  void gaugesOfLostFiguresAreSentAgain() {
+    pusher.addFigures(new Meters("node-1", "127.0.0.1", "", false));
+    acknowledged(nextBatch());
+    FakeHandle handle = new FakeHandle("d").with(7, 0, 0);
+    pusher.register(handle);
+    HandleMetricBatch lost = nextBatch();
+    assertThat(lost.figures().deployments().get(0).queued()).isEqualTo(7);
+    pusher.onSettled(lost.sequence(), -1);
+    assertThat(acknowledged(nextBatch()).figures().deployments().get(0).queued()).isEqualTo(7);
+    assertThat(acknowledged(nextBatch()).figures().deployments()).isEmpty();
   }
 }

@@ -35,7 +35,7 @@ class AutoscaledRouterTest {
           .loop(new QueueExecutor(), () -> true)
           .plane();
   private final MetricsPusher pusher =
-      InstanceWiring.pusher(
+      InstanceSeries.pusher(
           ConfigReader.read("test", Path.of(""), "{}"),
           new Identity("n1", 1, clock, () -> Instant.EPOCH, new SecureRandom()));
   private final InstanceRouters routers =

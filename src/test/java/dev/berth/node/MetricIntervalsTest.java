@@ -35,7 +35,7 @@ class MetricIntervalsTest {
     ServeConfig config =
         ConfigReader.read("test", Path.of(""), "{}", Environment.settings(variables::get));
     Identity identity = new Identity("n", 1, clock, () -> Instant.EPOCH, new SecureRandom());
-    MetricsPusher pusher = InstanceWiring.pusher(config, identity);
+    MetricsPusher pusher = InstanceSeries.pusher(config, identity);
     FakeHandle handle = new FakeHandle("d").with(1, 0, 0);
     FakeHandle replica = new FakeHandle("d").with(0, 1, 0);
     pusher.register(handle);

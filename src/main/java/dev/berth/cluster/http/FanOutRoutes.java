@@ -6,8 +6,11 @@ import dev.berth.admin.AdminRefusal;
 import dev.berth.admin.AdminRoutes;
 import dev.berth.cluster.http.PeerClient.PeerResponse;
 import dev.berth.cluster.membership.NodeInfo;
+import io.netty.handler.codec.http.QueryStringEncoder;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
+import io.vertx.core.MultiMap;
+import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.json.JsonArray;
@@ -51,6 +54,17 @@ public final class FanOutRoutes implements AdminRoutes {
   /** Maximum number of gathered requests at a time; more are refused with a Retry-After. */
   static final int MAX_CONCURRENT = 4;
 
+  private static final String LOGS = "/api/v1/logs";
+
+  private static final Map<String, ReplyMerger> MERGERS =
+      Map.of(
+          "/api/v1/ledger",
+          FanOutRoutes::joinReplies,
+          "/api/v1/requests",
+          FanOutRoutes::requests,
+          LOGS,
+          FanOutRoutes::lines);
+
   private final PeerClient client;
   private final Supplier<List<NodeInfo>> members;
   private int underWay;
@@ -73,13 +87,9 @@ public final class FanOutRoutes implements AdminRoutes {
 
   @Override
   public void mount(Router router) {
-    router.get("/api/v1/ledger").handler(gather(FanOutRoutes::joinReplies));
-    router.get("/api/v1/requests").handler(gather(FanOutRoutes::requests));
+    router.get(LOGS).handler(FanOutRoutes::requireNode);
+    MERGERS.forEach((path, merging) -> router.get(path).handler(gather(merging)));
     router.get("/api/v1/requests/:id/explain").handler(gather(FanOutRoutes::joinReplies));
-    router
-        .get("/api/v1/logs")
-        .handler(FanOutRoutes::requireNode)
-        .handler(gather(FanOutRoutes::lines));
   }
 
   /** Refuses {@code since} without {@code node}, because each node numbers its own lines. */
@@ -108,26 +118,60 @@ public final class FanOutRoutes implements AdminRoutes {
         throw ForwardRoutes.later(context, "too_many_requests", why);
       }
       underWay++;
-      List<Future<NodeReply>> answers =
-          asked.stream().map(each -> ask(each, context, asked.size())).toList();
+      List<Future<NodeReply>> answers = ask(asked, uri(context), accept(context));
       Future.join(answers)
           .onComplete(over -> underWay--)
           .onComplete(over -> tell(context, asked, answers, one == null ? merging : null));
     };
   }
 
-  private Future<NodeReply> ask(NodeInfo peer, RoutingContext context, int nodes) {
+  /**
+   * Returns the merged JSON of all nodes that respond, as a client of this API receives it. Each
+   * request is one of a few that its caller limits.
+   */
+  public Future<JsonObject> read(Vertx vertx, String path, MultiMap query) {
+    QueryStringEncoder uri = new QueryStringEncoder(path);
+    query.forEach(uri::addParam);
+    List<Future<NodeReply>> answers = ask(members.get(), uri.toString(), "application/json");
+    ReplyMerger merging = MERGERS.get(path);
+    return Future.join(answers)
+        .transform(
+            over ->
+                vertx.executeBlocking(
+                    () ->
+                        merging.apply(
+                            bodies(
+                                answers.stream()
+                                    .filter(Future::succeeded)
+                                    .map(Future::result)
+                                    .filter(each -> each.answer.status() == 200)
+                                    .toList())),
+                    false));
+  }
+
+  private static String uri(RoutingContext context) {
     String query = context.request().query();
     String path = context.request().path();
-    if (query != null) {
-      path +=
-          Stream.of(query.split("&"))
-              .filter(each -> !each.startsWith("node="))
-              .collect(joining("&", "?", ""));
-    }
+    return query == null
+        ? path
+        : path
+            + Stream.of(query.split("&"))
+                .filter(each -> !each.startsWith("node="))
+                .collect(joining("&", "?", ""));
+  }
+
+  private static String accept(RoutingContext context) {
     String accept = context.request().getHeader(HttpHeaders.ACCEPT);
+    return accept == null ? "*/*" : accept;
+  }
+
+  private List<Future<NodeReply>> ask(List<NodeInfo> nodes, String uri, String accept) {
+    return nodes.stream().map(each -> ask(each, uri, accept, nodes.size())).toList();
+  }
+
+  private Future<NodeReply> ask(NodeInfo peer, String uri, String accept, int nodes) {
     return client
-        .send(peer, path, GATHER_TIMEOUT, "Accept", accept == null ? "*/*" : accept)
+        .send(peer, uri, GATHER_TIMEOUT, "Accept", accept)
         .compose(response -> PeerClient.whole(response, MAX_BYTES / nodes))
         .timeout(GATHER_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)
         .map(answer -> new NodeReply(peer.name(), answer));
@@ -177,10 +221,14 @@ public final class FanOutRoutes implements AdminRoutes {
     if (type.startsWith("text/")) {
       return text(said, unreachable);
     }
+    JsonObject merged = merging.apply(bodies(said)).put("unreachable", new JsonArray(unreachable));
+    return Buffer.buffer(merged.encodePrettily() + "\n");
+  }
+
+  private static Map<String, JsonObject> bodies(List<NodeReply> said) {
     Map<String, JsonObject> all = new LinkedHashMap<>();
     said.forEach(each -> all.put(each.node, each.answer.body().toJsonObject()));
-    JsonObject merged = merging.apply(all).put("unreachable", new JsonArray(unreachable));
-    return Buffer.buffer(merged.encodePrettily() + "\n");
+    return all;
   }
 
   private static Buffer text(List<NodeReply> said, List<String> unreachable) {

@@ -57,6 +57,7 @@ public final class ForwardRoutes implements AdminRoutes {
           "Accept",
           "Accept-Ranges",
           "Allow",
+          "Cache-Control",
           "Content-Length",
           "Content-Range",
           "Content-Type",

@@ -88,7 +88,7 @@ public final class LoopWatchVerticle extends VerticleBase {
 
   @Override
   public Future<?> start() {
-    meters.add(controlLag::collect);
+    meters.addLoop(controlLag);
     for (int index = 0; index < loops.size(); index++) {
       watched.add(new WatchedLoop(index));
     }
@@ -142,7 +142,7 @@ public final class LoopWatchVerticle extends VerticleBase {
       this.index = index;
       this.loop = loops.get(index);
       this.lag = new LoopLag("serving", Integer.toString(index));
-      meters.add(lag::collect);
+      meters.addLoop(lag);
       this.watch = new LoopWatch(blockedAfter.toNanos(), intervalNanos, nanoClock.getAsLong());
     }
 

@@ -59,7 +59,12 @@ public final class ScalingWatch implements Consumer<ControllerAction> {
       rules(record, configure.target().id(), configure.target().settings());
     } else if (record != null && action instanceof ControllerAction.Reported reported) {
       long at = nowMs.getAsLong();
-      record.add(() -> line(at).put("batch", ServeJson.of(reported.batch())));
+      record.add(
+          () -> {
+            JsonObject batch = ServeJson.of(reported.batch());
+            batch.remove("figures"); // decisions do not depend on them
+            return line(at).put("batch", batch);
+          });
     }
   }
 

@@ -17,6 +17,7 @@ import dev.berth.controller.DeploymentVersion;
 import dev.berth.controller.Epoch;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
 import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.NodeFigures;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Files;
@@ -78,7 +79,8 @@ class ScalingReplayTest {
     nowMs += 1_000;
     watch.accept(
         new Reported(
-            new HandleMetricBatch("n", 1, ++sequence, List.of(reports), List.of(), List.of())));
+            new HandleMetricBatch(
+                "n", 1, ++sequence, List.of(reports), List.of(), List.of(), NodeFigures.NONE)));
   }
 
   private void load(double load, int seconds) {

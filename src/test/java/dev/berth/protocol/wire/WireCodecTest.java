@@ -11,6 +11,7 @@ import dev.berth.fakes.RandomMessages;
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.LoadReport;
+import dev.berth.protocol.NodeFigures;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
@@ -46,8 +47,9 @@ class WireCodecTest {
           List.of(),
           List.of(),
           List.of(
-              new BusMessage.QueueLength(DEPLOYMENT, 5),
-              new BusMessage.QueueLength(DEPLOYMENT, 5)));
+              new BusMessage.QueueLength(DEPLOYMENT, 5), new BusMessage.QueueLength(DEPLOYMENT, 5)),
+          NodeFigures.NONE);
+  private static final int FIGURES_BYTES = 3 + 3; // their length, both numbers and no deployment
   private static final int ITEM_BYTES = 3 + 4 + 6 + 1; // its length, both names and the number
   private static final BusMessage ACCEPTED = new BusMessage.CallAccepted(1, LoadReport.NONE);
 
@@ -151,7 +153,7 @@ class WireCodecTest {
 
   @ParameterizedTest
   @CsvSource({
-    "0, 99, version: 99 (expected: 20)",
+    "0, 99, version: 99 (expected: 21)",
     "1, 99, type: 99 (expected: 1 to ",
     "7, 15, reason: 15 (expected: 0 to 14)"
   })
@@ -196,7 +198,8 @@ class WireCodecTest {
   /** As a writer of another version may write the batch and its items. */
   private static Buffer batch(Consumer<WireWriter> behindItem, Consumer<WireWriter> behindAll) {
     Buffer wire = encoded(BATCH);
-    Buffer written = wire.getBuffer(0, wire.length() - 2 * ITEM_BYTES);
+    int figures = wire.length() - FIGURES_BYTES;
+    Buffer written = wire.getBuffer(0, figures - 2 * ITEM_BYTES);
     WireWriter out = new WireWriter(written);
     for (int item = 0; item < 2; item++) {
       int start = out.begin();
@@ -204,6 +207,7 @@ class WireCodecTest {
       behindItem.accept(out);
       out.end(start);
     }
+    written.appendBuffer(wire.getBuffer(figures, wire.length()));
     behindAll.accept(out);
     return written.setInt(2, written.length() - 6);
   }
@@ -225,8 +229,8 @@ class WireCodecTest {
   @Test
   void aRecordThatIsLongerThanWhatIsAroundItIsRefused() {
     Buffer wire = encoded(BATCH);
-    wire.setMedium(wire.length() - ITEM_BYTES, ITEM_BYTES - 2);
-    assertRefused(wire, "a wire form").hasMessageStartingWith("queues: ");
+    wire.setMedium(wire.length() - FIGURES_BYTES, FIGURES_BYTES - 2);
+    assertRefused(wire, "a wire form").hasMessageStartingWith("figures: ");
   }
 
   @Test
@@ -242,8 +246,10 @@ class WireCodecTest {
   @Test
   void aCountBeyondTheBytesReceivedIsRefusedBeforeAnythingIsAllocated() {
     Buffer wire =
-        encoded(new BusMessage.HandleMetricBatch("n", 1, 1, List.of(), List.of(), List.of()));
-    wire = wire.getBuffer(0, wire.length() - 1);
+        encoded(
+            new BusMessage.HandleMetricBatch(
+                "n", 1, 1, List.of(), List.of(), List.of(), NodeFigures.NONE));
+    wire = wire.getBuffer(0, wire.length() - FIGURES_BYTES - 1);
     for (int i = 0; i < 4; i++) {
       wire.appendByte((byte) 0xFF);
     }

@@ -1,0 +1,290 @@
+package dev.berth.admin.live;
+
+import dev.berth.admin.AdminRefusal;
+import dev.berth.admin.AdminResponses;
+import dev.berth.admin.AdminRoutes;
+import dev.berth.admin.QueryParameters;
+import dev.berth.api.DeploymentId;
+import dev.berth.metrics.Meters;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.json.JsonObject;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Routes of the live feed and of the history. On a worker that has a controller, the request goes
+ * on to the route that forwards it.
+ *
+ * <pre>
+ *   GET /api/v1/live?topics=T,…[&amp;level=…][&amp;application=…]…   200, server-sent events; 400, 503
+ *   GET /api/v1/history[?deployment=A%23D|?node=N][&amp;range=hour|day]   200, 404
+ * </pre>
+ */
+public final class LiveRoutes implements AdminRoutes {
+  /** Maximum number of topics of a viewer. */
+  private static final int MAX_TOPICS = 8;
+
+  /** Maximum number of viewers that one node forwards: half of its forwarded requests. */
+  static final int MAX_FORWARDED = 8;
+
+  /** Unsent bytes at which a viewer is slow. */
+  private static final int MAX_UNSENT_BYTES = 64 << 10;
+
+  private static final int MAX_TOPIC_CHARS = 600;
+  private static final List<String> FILTERS =
+      List.of("level", "application", "deployment", "replica");
+
+  private final LiveState state;
+  private final FigureHistory history;
+  private final int maxViewers;
+  private final LongSupplier nanoClock;
+  private final LongSupplier wallMs;
+  private @Nullable LiveFeed feed; // created at the mount
+  private @Nullable Vertx vertx; // of the first viewer
+  private boolean ticking;
+  private volatile int viewers;
+  private volatile int forwarded;
+  private volatile long refused;
+
+  /**
+   * @param maxViewers maximum number of concurrent viewers
+   * @param wallMs milliseconds since 1970
+   */
+  public LiveRoutes(
+      LiveState state,
+      FigureHistory history,
+      int maxViewers,
+      LongSupplier nanoClock,
+      LongSupplier wallMs) {
+    this.state = state;
+    this.history = history;
+    this.maxViewers = maxViewers;
+    this.nanoClock = nanoClock;
+    this.wallMs = wallMs;
+  }
+
+  /** Registers the metrics. */
+  public void show(Meters meters) {
+    meters.add(into -> into.gauge("berth_live_viewers", viewers, maxViewers));
+    meters.addCounter("berth_live_viewers_refused", () -> refused);
+    meters.addCounter("berth_live_samples", () -> feed == null ? 0 : feed.rounds());
+    meters.addCounter("berth_live_deltas_skipped", () -> feed == null ? 0 : feed.skipped());
+  }
+
+  @Override
+  public void mount(Router router) {
+    router.get("/api/v1/live").handler(this::live);
+    router.get("/api/v1/history").handler(this::history);
+  }
+
+  // --- feed ---
+
+  private void live(RoutingContext context) {
+    Set<LiveTopic> topics = topics(context);
+    boolean isElsewhere = state.isElsewhere();
+    if (isElsewhere ? forwarded >= MAX_FORWARDED : viewers >= maxViewers) {
+      refused++;
+      context.response().putHeader(HttpHeaders.RETRY_AFTER, "5");
+      String why = "%d viewers (expected: at most %d)";
+      int most = isElsewhere ? MAX_FORWARDED : maxViewers;
+      throw new AdminRefusal(503, "too_many_viewers", why.formatted(most, most));
+    }
+    if (context.response().closed()) { // its end handler would not run
+      return;
+    }
+    if (isElsewhere) {
+      forwarded++;
+      context.addEndHandler(over -> forwarded--);
+      context.next();
+      return;
+    }
+    HttpServerResponse response = context.response();
+    response
+        .setChunked(true)
+        .setWriteQueueMaxSize(MAX_UNSENT_BYTES)
+        .putHeader(HttpHeaders.CONTENT_TYPE, "text/event-stream; charset=utf-8")
+        .putHeader(HttpHeaders.CACHE_CONTROL, "no-store")
+        .putHeader("x-content-type-options", "nosniff");
+    if (context.request().method() == HttpMethod.HEAD) {
+      response.end();
+    } else {
+      open(context, topics);
+    }
+  }
+
+  private void open(RoutingContext context, Set<LiveTopic> topics) {
+    HttpServerResponse response = context.response();
+    LiveViewer viewer = new LiveViewer(topics, new ResponseSink(context), nanoClock.getAsLong());
+    LiveFeed into = feed(context.vertx());
+    viewers++;
+    context.addEndHandler(
+        over -> {
+          viewers--;
+          into.close(viewer);
+        });
+    String missing = state.missing();
+    JsonObject hello =
+        new JsonObject()
+            .put("node", state.node())
+            .put("controller", missing == null)
+            .put("why", missing)
+            .put("at_ms", wallMs.getAsLong())
+            .put("interval_ms", TimeUnit.NANOSECONDS.toMillis(LiveFeed.INTERVAL_NANOS));
+    viewer.write(TopicEntries.event("hello", hello), nanoClock.getAsLong());
+    into.open(viewer);
+    tick();
+  }
+
+  private LiveFeed feed(Vertx of) {
+    LiveFeed made = feed;
+    if (made == null) {
+      vertx = of;
+      made = new LiveFeed(new LiveReader(state, history), new WorkerThread(of), nanoClock, wallMs);
+      feed = made;
+    }
+    return made;
+  }
+
+  /** Another thread of Vert.x. */
+  private record WorkerThread(Vertx vertx) implements LiveFeed.SlowWork {
+    @Override
+    public <T> Future<T> call(Callable<T> work) {
+      return vertx.executeBlocking(work, false);
+    }
+  }
+
+  private void tick() {
+    if (!ticking) {
+      ticking = true;
+      ticked();
+    }
+  }
+
+  private void ticked() {
+    if (feed == null || vertx == null) {
+      return;
+    }
+    if (state.isElsewhere()) { // the next request is forwarded
+      feed.closeAll();
+    }
+    long wait = feed.tick();
+    ticking = wait >= 0;
+    if (ticking) {
+      vertx.setTimer(Math.max(1, TimeUnit.NANOSECONDS.toMillis(wait)), again -> ticked());
+    }
+  }
+
+  private record ResponseSink(RoutingContext context) implements LiveViewer.EventSink {
+    @Override
+    public boolean isFull() {
+      return context.response().writeQueueFull();
+    }
+
+    @Override
+    public void write(Buffer event) {
+      context.response().write(event);
+    }
+
+    @Override
+    public void close() {
+      AdminResponses.abort(context);
+    }
+  }
+
+  // --- parameters ---
+
+  private static Set<LiveTopic> topics(RoutingContext context) {
+    QueryParameters query =
+        QueryParameters.of(
+            context, false, "topics", "level", "application", "deployment", "replica");
+    Map<String, List<String>> filters = new LinkedHashMap<>();
+    for (String filter : FILTERS) {
+      if (!query.all(filter).isEmpty()) {
+        filters.put(filter, List.copyOf(query.all(filter)));
+      }
+    }
+    Set<LiveTopic> topics = new LinkedHashSet<>();
+    for (String part : String.join(",", query.all("topics")).split(",")) {
+      String name = decoded(part);
+      LiveTopic topic = new LiveTopic(name, name.equals("log") ? filters : Map.of());
+      if (name.length() > MAX_TOPIC_CHARS || !topic.isValid()) {
+        String kinds = String.join(", ", LiveTopic.KINDS);
+        throw bad("topics: %s (expected: %s)".formatted(LiveTopic.shorten(name), kinds));
+      }
+      topics.add(topic);
+    }
+    if (topics.size() > MAX_TOPICS) {
+      throw bad("topics: %d (expected: at most %d)".formatted(topics.size(), MAX_TOPICS));
+    }
+    return topics;
+  }
+
+  /** Returns a topic without its own encoding: a name of a deployment may contain a comma. */
+  private static String decoded(String topic) {
+    try {
+      return URLDecoder.decode(topic.replace("+", "%2B"), StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException malformed) {
+      throw bad("topics: %s (expected: percent-encoded)".formatted(LiveTopic.shorten(topic)));
+    }
+  }
+
+  private static AdminRefusal bad(String why) {
+    return new AdminRefusal(400, "bad_parameter", why);
+  }
+
+  // --- history ---
+
+  private void history(RoutingContext context) {
+    QueryParameters query = QueryParameters.of(context, false, "deployment", "node", "range");
+    List<String> deployments = query.all("deployment");
+    List<String> nodes = query.all("node");
+    boolean ofDay = "day".equals(query.word("range", List.of("hour", "day")));
+    if (deployments.size() + nodes.size() > 1) {
+      throw bad("deployment, node: both (expected: one)");
+    }
+    if (state.isElsewhere()) {
+      context.next();
+      return;
+    }
+    String named = deployments.isEmpty() ? null : deployments.get(0);
+    Object key = nodes.isEmpty() ? named == null ? null : deployment(named) : nodes.get(0);
+    Supplier<JsonObject> found = history.curves(key, ofDay);
+    if (found == null) {
+      throw new AdminRefusal(
+          404,
+          "not_found",
+          "history: none of " + LiveTopic.shorten(key) + " (expected: a known name)");
+    }
+    JsonObject of = new JsonObject();
+    if (key != null) {
+      of.put(named == null ? "node" : "deployment", key.toString());
+    }
+    AdminResponses.read(
+        context, AdminResponses.JSON, () -> of.mergeIn(found.get()).encode() + "\n");
+  }
+
+  private static DeploymentId deployment(String name) {
+    String[] parts = name.split("#", -1);
+    if (parts.length != 2) {
+      throw bad("deployment: %s (expected: APP#NAME)".formatted(LiveTopic.shorten(name)));
+    }
+    return new DeploymentId(parts[0], parts[1]);
+  }
+}

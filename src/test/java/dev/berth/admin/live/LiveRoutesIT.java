@@ -1,0 +1,179 @@
+package dev.berth.admin.live;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.berth.admin.AdminClient;
+import dev.berth.admin.AdminResponses;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.net.http.HttpResponse;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(120)
+class LiveRoutesIT {
+  private static final int MAX_VIEWERS = 8;
+
+  private final FakeLiveState state = new FakeLiveState();
+  private final AtomicLong skew = new AtomicLong(); // nanoseconds that the test adds to the clock
+  private final LiveRoutes routes =
+      new LiveRoutes(
+          state,
+          new FigureHistory(FigureHistory.MAX_BYTES, 0),
+          MAX_VIEWERS,
+          () -> System.nanoTime() + skew.get(),
+          () -> 1_000);
+
+  @AutoClose
+  private final AdminClient admin =
+      new AdminClient(
+          router -> {
+            routes.mount(router);
+            router
+                .get("/api/v1/live")
+                .handler(
+                    context ->
+                        AdminResponses.read(context, AdminResponses.JSON, () -> "forwarded"));
+          });
+
+  LiveRoutesIT() {
+    routes.show(admin.meters);
+  }
+
+  private FeedClient view(String topics) throws IOException {
+    return new FeedClient(admin.port, topics);
+  }
+
+  @Test
+  void feedBeginsWithItsStateAndSendsChanges() throws Exception {
+    try (FeedClient viewer = view("overview,deployment:shop%23infer")) {
+      assertThat(viewer.next())
+          .startsWith("event: hello data: {\"node\":\"node-1\",\"controller\":true,\"why\":null");
+      assertThat(viewer.next()).startsWith("event: snapshot data: {\"topic\":\"overview\"");
+      assertThat(viewer.next())
+          .startsWith("event: snapshot data: {\"topic\":\"deployment:shop#infer\"");
+      state.message = "<img onerror=alert(1)>";
+      assertThat(viewer.next()).startsWith("event: delta data:").contains("<img onerror=alert(1)>");
+    }
+  }
+
+  @Test
+  void tenThousandViewersLeaveTheOthersTheirConnections() throws Exception {
+    List<FeedClient> viewers = new ArrayList<>();
+    for (int i = 0; i < MAX_VIEWERS; i++) {
+      viewers.add(view("overview"));
+      assertThat(viewers.get(i).next()).startsWith("event: hello");
+    }
+    for (int i = MAX_VIEWERS; i < 10_000; i++) {
+      HttpResponse<String> refused = admin.get("/api/v1/live?topics=overview");
+      assertThat(refused.statusCode()).isEqualTo(503);
+    }
+    HttpResponse<String> refused = admin.get("/api/v1/live?topics=overview");
+    assertThat(refused.headers().firstValue("retry-after")).hasValue("5");
+    assertThat(new JsonObject(refused.body()).getString("code")).isEqualTo("too_many_viewers");
+    assertThat(admin.get("/-/healthz").statusCode()).isEqualTo(200);
+    assertThat(metric("berth_live_viewers ")).isEqualTo(MAX_VIEWERS);
+    assertThat(metric("berth_live_viewers_refused_total ")).isEqualTo(10_001 - MAX_VIEWERS);
+    for (FeedClient each : viewers) {
+      each.close();
+    }
+    awaitMetric("berth_live_viewers ", 0);
+    try (FeedClient again = view("overview")) {
+      assertThat(again.next()).startsWith("event: hello");
+    }
+  }
+
+  private double metric(String name) {
+    return admin
+        .get("/metrics")
+        .body()
+        .lines()
+        .filter(each -> each.startsWith(name))
+        .mapToDouble(each -> Double.parseDouble(each.substring(name.length())))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private void awaitMetric(String name, double value) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (metric(name) != value) {
+      assertThat(System.nanoTime()).as(name).isLessThan(deadline);
+    }
+  }
+
+  @Test
+  void viewerThatNeverReadsIsClosed() throws Exception {
+    state.replicas = 20_000; // more than the buffers of two sockets
+    try (FeedClient viewer = view("deployment:shop%23infer")) {
+      awaitMetric("berth_live_viewers ", 1);
+      long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+      while (metric("berth_live_viewers ") > 0) {
+        assertThat(System.nanoTime()).isLessThan(deadline);
+        skew.addAndGet(TimeUnit.SECONDS.toNanos(1));
+      }
+      assertThat(viewer.isConnected()).isTrue();
+    }
+  }
+
+  @Test
+  void headAndWrongParametersOpenNoFeed() {
+    assertThat(admin.send("HEAD", "/api/v1/live?topics=overview", null).statusCode())
+        .isEqualTo(200);
+    for (String query :
+        List.of("", "?topics=", "?topics=other", "?topics=overview&x=1", "?topics=deployment:a")) {
+      assertThat(admin.get("/api/v1/live" + query).statusCode()).as(query).isEqualTo(400);
+    }
+    String many = "overview,requests,traffic,autoscaling,ledger,reservations,nodes,log,upstreams";
+    assertThat(admin.get("/api/v1/live?topics=" + many).body()).contains("topics: 9 (expected");
+    assertThat(metric("berth_live_viewers ")).isZero();
+    assertThat(metric("berth_live_samples_total ")).isZero();
+  }
+
+  @Test
+  void workerWithAControllerForwardsWithinItsLimit() throws Exception {
+    state.elsewhere = true;
+    assertThat(admin.get("/api/v1/live?topics=overview").body()).isEqualTo("forwarded");
+    for (int i = 0; i < 3 * LiveRoutes.MAX_FORWARDED; i++) { // each ends before the next
+      assertThat(admin.get("/api/v1/live?topics=overview").statusCode()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void viewersOfAWorkerEndWhenItsControllerIsBack() throws Exception {
+    state.missing = "controller: none";
+    try (FeedClient viewer = view("overview")) {
+      assertThat(viewer.next()).contains("\"controller\":false,\"why\":\"controller: none\"");
+      assertThat(viewer.next()).startsWith("event: snapshot");
+      state.elsewhere = true;
+      assertThat(ended(viewer)).isTrue();
+    }
+    awaitMetric("berth_live_viewers ", 0);
+  }
+
+  private static boolean ended(FeedClient viewer) {
+    try {
+      return viewer.next().equals("end");
+    } catch (IOException reset) {
+      return true;
+    }
+  }
+
+  @Test
+  void historyOfAllAndOfUnknownNames() {
+    JsonObject all = new JsonObject(admin.get("/api/v1/history").body());
+    assertThat(all.getInteger("step_s")).isEqualTo(1);
+    assertThat(all.getJsonObject("columns").getJsonArray("requests_per_s")).hasSize(3_600);
+    assertThat(new JsonObject(admin.get("/api/v1/history?range=day").body()).getInteger("step_s"))
+        .isEqualTo(60);
+    assertThat(admin.get("/api/v1/history?deployment=a%23b").statusCode()).isEqualTo(404);
+    assertThat(admin.get("/api/v1/history?node=x").statusCode()).isEqualTo(404);
+    for (String query : List.of("deployment=a", "range=year", "node=x&deployment=a%23b", "x=1")) {
+      assertThat(admin.get("/api/v1/history?" + query).statusCode()).as(query).isEqualTo(400);
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.berth.admin.live;
+
+import org.jspecify.annotations.NullMarked;
