@@ -15,6 +15,8 @@ import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -219,7 +221,8 @@ public final class LiveRoutes implements AdminRoutes {
       }
     }
     Set<LiveTopic> topics = new LinkedHashSet<>();
-    for (String name : String.join(",", query.all("topics")).split(",")) {
+    for (String part : String.join(",", query.all("topics")).split(",")) {
+      String name = decoded(part);
       LiveTopic topic = new LiveTopic(name, name.equals("log") ? filters : Map.of());
       if (name.length() > MAX_TOPIC_CHARS || !topic.isValid()) {
         String kinds = String.join(", ", LiveTopic.KINDS);
@@ -231,6 +234,15 @@ public final class LiveRoutes implements AdminRoutes {
       throw bad("topics: %d (expected: at most %d)".formatted(topics.size(), MAX_TOPICS));
     }
     return topics;
+  }
+
+  /** Returns a topic without its own encoding: a name of a deployment may contain a comma. */
+  private static String decoded(String topic) {
+    try {
+      return URLDecoder.decode(topic.replace("+", "%2B"), StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException malformed) {
+      throw bad("topics: %s (expected: percent-encoded)".formatted(LiveTopic.shorten(topic)));
+    }
   }
 
   private static AdminRefusal bad(String why) {
