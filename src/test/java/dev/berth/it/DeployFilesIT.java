@@ -12,7 +12,9 @@ class DeployFilesIT {
   @Test
   void fastChecksOfTheDeployFilesPass() throws IOException, InterruptedException {
     ProcessBuilder check = new ProcessBuilder("bash", "deploy/check.sh", "--fast");
-    check.environment().put("BERTH_JAR", Path.of(System.getProperty("berth.jar")).toAbsolutePath().toString());
+    check
+        .environment()
+        .put("BERTH_JAR", Path.of(System.getProperty("berth.jar")).toAbsolutePath().toString());
     Process run = check.redirectErrorStream(true).start();
     String lines = new String(run.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertThat(run.waitFor()).as(lines).isZero();
