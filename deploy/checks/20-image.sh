@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # The image: the Dockerfile by buildah and the profile "image" by Jib, over bases made here, and a
 # container of each of them by bubblewrap. No daemon and no registry takes part.
 
@@ -313,7 +314,7 @@ check_image_clock() {
     FIRST="env LD_PRELOAD=/var/lib/berth/f.so FAKETIME=$offset FAKETIME_DONT_FAKE_MONOTONIC=1" start 10001 run --state-dir /var/lib/berth/state
     until_ok 30 digit || fail "$offset: no answer"
     (container 10001 deploy conf/quickstart.yaml --wait --address "http://127.0.0.1:$admin" --set applications.echo.deployments.echo.num_replicas=2) || fail "$offset: deploy"
-    [ "$(date -u -d "@$(($(date +%s) ${offset/h/ * 3600} ))" +%H)" = "$(tail -n 1 log | cut -c12-13)" ] || fail "$offset: the clock was not another: $(tail -n 1 log)"
+    [ "$(date -u -d "${offset/h/ hours}" +%H)" = "$(tail -n 1 log | cut -c12-13)" ] || fail "$offset: the clock was not another: $(tail -n 1 log)"
     stop
   done
   start 10001 run --state-dir /var/lib/berth/state

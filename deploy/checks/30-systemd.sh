@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # The units, and the datagrams that systemd receives.
 
 fast systemd-units

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # The Debian package, built by the profile "deb", in a chroot by debootstrap.
 
 full deb-build

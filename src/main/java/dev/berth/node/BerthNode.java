@@ -95,9 +95,7 @@ public final class BerthNode {
   final LoopVerticle control = new LoopVerticle("control loop");
   private volatile @Nullable InstanceWiring parts; // set once the event loops exist
   private final AtomicBoolean closeAsked = new AtomicBoolean();
-  private final ServiceNotifier service =
-      ServiceNotifier.of(System::getenv, ProcessHandle.current().pid());
-
+  private final ServiceNotifier service = ServiceNotifier.ofProcess();
   private final Promise<String> stopAsked = Promise.promise();
   private final @Nullable ServeControl serve; // null: the controller is on another node
   private final ProxyHandlers proxies;
@@ -331,11 +329,8 @@ public final class BerthNode {
 
   private void logTransport() {
     Throwable cause = transport.notNative();
-    if (cause == null) {
-      LOG.info("transport: {}", transport.name());
-    } else {
-      LOG.info("transport: NIO ({})", StartFailedException.describe(cause));
-    }
+    String nio = cause == null ? "" : "NIO (" + StartFailedException.describe(cause) + ")";
+    LOG.info("transport: {}", cause == null ? transport.name() : nio);
   }
 
   private void listening() {

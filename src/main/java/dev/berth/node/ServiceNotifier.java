@@ -3,7 +3,6 @@ package dev.berth.node;
 import dev.berth.node.loops.LoopVerticle;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import io.netty.channel.epoll.Epoll;
 import io.netty.channel.unix.Socket;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -21,8 +20,8 @@ import org.slf4j.LoggerFactory;
  * none. A blocked serving loop does not stop them: its replicas run on other loops, and the other
  * applications need no restart.
  *
- * <p><b>Failure.</b> The JDK has no datagrams of Unix sockets, and Netty has them with epoll. A
- * message that cannot be sent is logged and lost.
+ * <p><b>Failure.</b> The JDK has no datagrams of Unix sockets, and Netty has them once epoll is
+ * loaded. A message that cannot be sent is logged and lost.
  *
  * <p>Source: sd_notify(3), sd_watchdog_enabled(3).
  */
@@ -36,6 +35,11 @@ final class ServiceNotifier {
   private ServiceNotifier(byte[] socket, long watchMs) {
     this.socket = socket;
     this.watchMs = watchMs;
+  }
+
+  /** Returns the sender for this process and its environment. */
+  static ServiceNotifier ofProcess() {
+    return of(System::getenv, ProcessHandle.current().pid());
   }
 
   /**
@@ -88,8 +92,7 @@ final class ServiceNotifier {
     }
     ByteBuf bytes = Unpooled.directBuffer().writeBytes(message.getBytes(StandardCharsets.US_ASCII));
     try {
-      Epoll.ensureAvailability();
-      Socket datagrams = Socket.newSocketDomainDgram();
+      Socket datagrams = Socket.newSocketDomainDgram(); // native, of the transport of the instance
       try {
         int end = bytes.readableBytes();
         datagrams.sendToDomainSocket(bytes.internalNioBuffer(0, end), 0, end, socket);
