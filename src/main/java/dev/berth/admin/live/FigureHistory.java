@@ -123,7 +123,9 @@ public final class FigureHistory {
    * @param targets passes the desired number of replicas of each deployment
    */
   public void end(long nowMs, Consumer<ObjIntConsumer<DeploymentId>> targets) {
-    nodes.values().removeIf(each -> nowMs - each.atMs > SILENCE_TIMEOUT_MS);
+    nodes
+        .values()
+        .removeIf(each -> nowMs - each.atMs > Math.max(SILENCE_TIMEOUT_MS, 3_000 * each.seconds));
     series.values().forEach(each -> each.target = Double.NaN);
     targets.accept(
         (deployment, replicas) -> {
