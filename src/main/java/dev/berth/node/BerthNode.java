@@ -373,8 +373,7 @@ public final class BerthNode {
   private String url(ConfigKey<?> tls, String host, int port) {
     boolean every = host.equals("0.0.0.0") || host.equals("::");
     String shown = every ? "localhost" : host.contains(":") ? "[" + host + "]" : host;
-    String scheme = config.settings().find(tls) == null ? "http" : "https";
-    return scheme + "://" + shown + ":" + port;
+    return (config.settings().find(tls) == null ? "http://" : "https://") + shown + ":" + port;
   }
 
   /** Stops all parts after a failed start, then fails the start with the cause. */

@@ -7,7 +7,6 @@ import dev.berth.admin.page.PlayRoutes;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.Ingress;
-import dev.berth.metrics.Meters;
 import dev.berth.routing.Routers;
 import java.util.List;
 
@@ -16,21 +15,20 @@ final class DashboardRoutes {
   private DashboardRoutes() {}
 
   static List<AdminRoutes> of(
-      Settings settings,
-      String node,
-      Ingress ingress,
-      Routers routers,
-      ExplainRing explained,
-      Meters meters) {
+      InstanceRuntime.InstanceContext on, Ingress ingress, Routers routers, ExplainRing explained) {
+    Settings settings = on.config().settings();
     return settings.get(AdminOptions.DASHBOARD)
         ? List.of(
-            new PageRoutes(!settings.get(AdminOptions.BEARER_TOKENS).isEmpty(), node, version()),
+            new PageRoutes(
+                !settings.get(AdminOptions.BEARER_TOKENS).isEmpty(),
+                on.identity().node(),
+                version()),
             new PlayRoutes(
                 settings,
                 new PlayRoutes.DataPort(ingress::port, ingress::tls),
                 explained,
                 id -> routers.find(id) != null && ingress.explainNext(id),
-                meters))
+                on.meters()))
         : List.of();
   }
 

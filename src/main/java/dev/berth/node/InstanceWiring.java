@@ -189,9 +189,7 @@ final class InstanceWiring {
     peer = side == null ? null : side.peerServer(meters, routes);
     List<AdminRoutes> all = new ArrayList<>(side == null ? List.of() : List.of(side.fanOut()));
     all.addAll(routes);
-    all.addAll(
-        DashboardRoutes.of(
-            config.settings(), identity.node(), ingress, plane.routers, explained, meters));
+    all.addAll(DashboardRoutes.of(on, ingress, plane.routers, explained));
     all.addAll(role.forwarded());
     admin = new AdminVerticle(config.settings(), meters, all);
     feed =

@@ -35,7 +35,7 @@ class ReservationOptionsTest {
         .contains("token: duplicate; its value is not shown", "at least 16 printable")
         .doesNotContain("hunter2");
     assertThat(BearerToken.of("ci", "0123456789abcdef"))
-        .hasToString("{name=ci, token=(not shown)}");
+        .hasToString("{name=ci, token=(not shown), role=operator}");
   }
 
   @Test

@@ -6,6 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.berth.ingress.Certificates;
 import dev.berth.net.tls.PemFile;
 import io.netty.pkitesting.X509Bundle;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpVersion;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;
@@ -101,19 +107,31 @@ class AdminTlsIT {
 
   @Test
   void refusedBodyOverHttp2GetsItsResponseAndLeavesTheConnection() throws Exception {
+    Vertx vertx = Vertx.vertx();
     try (TestNode node = start(true)) {
-      HttpClient client = client();
-      URI play = URI.create("https://localhost:" + node.node.adminPort() + "/api/v1/play");
-      HttpRequest large =
-          HttpRequest.newBuilder(play)
-              .timeout(Duration.ofSeconds(20))
-              .POST(HttpRequest.BodyPublishers.ofByteArray(new byte[3 << 20]))
-              .build();
+      HttpClientOptions options =
+          new HttpClientOptions()
+              .setProtocolVersion(HttpVersion.HTTP_2)
+              .setUseAlpn(true)
+              .setSsl(true)
+              .setTrustAll(true);
+      io.vertx.core.http.HttpClient client = vertx.createHttpClient(options);
+      int port = node.node.adminPort();
       for (int i = 0; i < 3; i++) {
-        HttpResponse<String> refused = client.send(large, HttpResponse.BodyHandlers.ofString());
-        assertThat(refused.statusCode()).isEqualTo(413);
-        assertThat(refused.version()).isEqualTo(HttpClient.Version.HTTP_2);
+        assertThat(
+                TestNode.await(
+                    client
+                        .request(HttpMethod.POST, port, "localhost", "/api/v1/play")
+                        .compose(
+                            request -> {
+                              request.end(Buffer.buffer(new byte[3 << 20]));
+                              return request.response();
+                            })
+                        .map(HttpClientResponse::statusCode)))
+            .isEqualTo(413);
       }
+    } finally {
+      TestNode.await(vertx.close());
     }
   }
 
