@@ -150,7 +150,7 @@ public final class Ingress {
     into.gauge("berth_http_large_answer_bytes_waiting", answerRoom.wanted.get());
     into.counter("berth_http_answers_stood_still", stoodStill.sum());
     into.gauge("berth_http_compressed_streams", compressed.inUse(), compressed.most);
-    if (tls != null) {
+    if (tls != null && tls.expirySeconds() > 0) {
       into.with("of", "http").gauge("berth_certificate_expiry_seconds", tls.expirySeconds());
     }
   }
