@@ -27,6 +27,7 @@ final class FigureSampler {
   // By the time since they were sent, the longest first.
   private final Map<DeploymentId, DeploymentActivity> all = new LinkedHashMap<>();
   private long readNanos;
+  private boolean hasUnsent; // whether that reading has figures to send
   private long intervalMillis; // of a reading that is not sent yet; else 0
 
   FigureSampler(Meters meters, long nowNanos) {
@@ -39,6 +40,7 @@ final class FigureSampler {
     if (nowNanos - readNanos < INTERVAL_NANOS) {
       return false;
     }
+    intervalMillis = hasUnsent ? intervalMillis : 0;
     intervalMillis += TimeUnit.NANOSECONDS.toMillis(nowNanos - readNanos);
     readNanos = nowNanos;
     all.values().forEach(DeploymentActivity::begin);
@@ -48,7 +50,8 @@ final class FigureSampler {
     }
     all.values().forEach(DeploymentActivity::end);
     all.values().removeIf(DeploymentActivity::isForgettable);
-    return all.values().stream().anyMatch(DeploymentActivity::isDue);
+    hasUnsent = all.values().stream().anyMatch(DeploymentActivity::isDue);
+    return hasUnsent;
   }
 
   private void addRoute(RouteLabels labels, RouteMeters route) {
@@ -71,6 +74,7 @@ final class FigureSampler {
       return NodeFigures.NONE;
     }
     intervalMillis = 0;
+    hasUnsent = false;
     List<DeploymentFigures> told = new ArrayList<>();
     List<DeploymentActivity> taken = new ArrayList<>();
     int left = MAX_BYTES;

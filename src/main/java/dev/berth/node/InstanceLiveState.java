@@ -1,12 +1,14 @@
 package dev.berth.node;
 
 import dev.berth.admin.live.LiveState;
+import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.routing.reserve.ReservationTable;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -61,11 +63,26 @@ record InstanceLiveState(
 
   @Override
   public JsonObject reservations() {
+    JsonObject ended = new JsonObject();
+    JsonObject refused = new JsonObject();
+    for (ReservationProblem each : ReservationProblem.values()) {
+      String reason = each.name().toLowerCase(Locale.ROOT);
+      put(ended, reason, table.counters.endedBy(each));
+      put(refused, reason, table.counters.refusedBy(each));
+    }
     return new JsonObject()
         .put("node", node)
+        .put("ended", ended)
+        .put("refused", refused)
         .put("held", table.heldCount())
         .put("waiting", Math.max(0, table.permitsTaken() - table.heldCount()))
         .put("limit", table.limits.maxHeld())
         .put("made", table.counters.made.sum());
+  }
+
+  private static void put(JsonObject into, String name, long count) {
+    if (count > 0) {
+      into.put(name, count);
+    }
   }
 }

@@ -455,6 +455,10 @@ class MetricsPusherTest {
     for (int i = 0; i < 3 * SAMPLES_PER_PUSH; i++) {
       assertThat(tick(pusher)).as("a batch without traffic").isNull();
     }
+    route.recordResponse(HttpMethod.GET, 200, 3_000_000);
+    assertThat(nextBatch().figures().intervalMillis())
+        .as("time of the request")
+        .isBetween(900L, 1_200L);
   }
 
   @Test

@@ -12,10 +12,9 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Arrays;
 import java.util.Comparator;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.ObjIntConsumer;
 import java.util.function.Supplier;
@@ -24,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Curves of the last hour and day, from the metrics batches of all reporting nodes: one series per
  * deployment, one per node, and the sum of all deployments. Confined to the control loop, except
- * metrics.
+ * metrics and the figures of the last second.
  *
  * <p><b>Memory.</b> At most {@link #MAX_BYTES}. The steps are the shortest that fit the present
  * number of series, and never get shorter again. If the longest do not fit, the series that was
@@ -64,8 +63,9 @@ public final class FigureHistory {
   private record NodeReading(long number, long atMs, double seconds, double lagMs) {}
 
   private final long maxBytes;
-  private final Map<Object, HistorySeries> series = new LinkedHashMap<>(); // by deployment or node
-  private final Map<String, NodeReading> nodes = new HashMap<>();
+  private final Map<Object, HistorySeries> series =
+      new ConcurrentHashMap<>(); // by deployment or node
+  private final Map<String, NodeReading> nodes = new ConcurrentHashMap<>();
   private int level;
   private long endedMs;
   private volatile long bytes;
@@ -112,6 +112,7 @@ public final class FigureHistory {
       if (into != null) {
         into.held.put(batch.node(), new HeldFigures(each, number));
         into.addLatencies(each);
+        series.get(ALL).addLatencies(each);
       }
     }
   }
@@ -122,7 +123,9 @@ public final class FigureHistory {
    * @param targets passes the desired number of replicas of each deployment
    */
   public void end(long nowMs, Consumer<ObjIntConsumer<DeploymentId>> targets) {
-    nodes.values().removeIf(each -> nowMs - each.atMs > SILENCE_TIMEOUT_MS);
+    nodes
+        .values()
+        .removeIf(each -> nowMs - each.atMs > Math.max(SILENCE_TIMEOUT_MS, 3_000 * each.seconds));
     series.values().forEach(each -> each.target = Double.NaN);
     targets.accept(
         (deployment, replicas) -> {
@@ -134,40 +137,40 @@ public final class FigureHistory {
     nodes.forEach((node, reading) -> of(node, reading.atMs));
     HistorySeries all = series.get(ALL);
     all.seenMs = nowMs;
-    Arrays.fill(all.latest, 0);
+    double[] total = new double[COLUMNS.size()];
     Arrays.fill(all.latencies, 0);
-    series.forEach((key, each) -> sample(key, each, all, nowMs));
-    HistorySeries.quantiles(all.latencies, all.latest);
+    series.forEach((key, each) -> each.latest = each == all ? total : row(key, each, nowMs));
+    series.forEach((key, each) -> add(key, each, total, all.latencies));
+    HistorySeries.quantiles(all.latencies, total);
     series.values().forEach(each -> each.end(endedMs, nowMs));
     endedMs = nowMs;
     series.values().removeIf(each -> nowMs - each.seenMs > DAY_MS);
     bytes = series.size() * bytesOfOne();
   }
 
-  /** Computes the row of the last second. */
-  private void sample(Object key, HistorySeries of, HistorySeries all, long nowMs) {
-    double[] row = of.latest;
-    if (of == all) {
-      return;
-    }
+  /** Returns the row of the last second. */
+  private double[] row(Object key, HistorySeries of, long nowMs) {
     if (key instanceof String node) {
       NodeReading reading = nodes.get(node);
-      row[0] = reading == null ? Double.NaN : reading.lagMs;
-      return;
+      return new double[] {reading == null ? Double.NaN : reading.lagMs};
     }
-    Arrays.fill(row, 0);
+    double[] row = new double[COLUMNS.size()];
     Arrays.fill(of.latencies, 0);
     of.held.keySet().retainAll(nodes.keySet());
     of.held.forEach((node, held) -> addTo(row, of.latencies, nodes.get(node), held, nowMs));
-    for (int i = 0; i < row.length; i++) {
-      all.latest[i] += row[i];
-    }
-    for (int i = 0; i < of.latencies.length; i++) {
-      all.latencies[i] += of.latencies[i];
-    }
     HistorySeries.quantiles(of.latencies, row);
     row[TARGET] = of.target;
-    all.latest[TARGET] += Double.isNaN(of.target) ? 0 : of.target;
+    return row;
+  }
+
+  /** Adds the row of a deployment to the total, except quantiles. */
+  private static void add(Object key, HistorySeries of, double[] total, long[] latencies) {
+    if (key instanceof DeploymentId) {
+      for (int i = 0; i < total.length; i++) {
+        total[i] += Double.isNaN(of.latest[i]) ? 0 : of.latest[i];
+      }
+      Arrays.setAll(latencies, i -> latencies[i] + of.latencies[i]);
+    }
   }
 
   private static void addTo(

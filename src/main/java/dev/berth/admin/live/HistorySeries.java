@@ -55,7 +55,7 @@ final class HistorySeries {
   }
 
   final Map<String, HeldFigures> held = new HashMap<>(2); // by node
-  final double[] latest; // row of the last second
+  volatile double[] latest; // row of the last second, which no longer changes
   final long[] latencies = new long[LatencyBuckets.buckets()]; // of the last second
   double target = Double.NaN;
   long seenMs; // time of the last figures, or of the last target

@@ -66,7 +66,7 @@ final class LiveReader implements LiveFeed.TopicReader {
       case "overview" -> overview();
       case "deployment" -> deployment(topic);
       case "autoscaling" -> autoscaling(topic);
-      case "nodes" -> cluster().map(found -> () -> nodes(found));
+      case "nodes" -> nodes();
       case "upstreams" -> upstreams();
       case "traffic" -> {
         JsonArray routes = state.routes();
@@ -98,20 +98,20 @@ final class LiveReader implements LiveFeed.TopicReader {
   private Future<Supplier<Map<String, ?>>> overview() {
     List<ApplicationDetails> all =
         state.missing() == null ? applications().applications() : List.of();
-    return cluster().map(found -> () -> overview(all, nodes(found)));
+    return cluster().map(found -> () -> overview(all, found));
   }
 
-  private Map<String, ?> overview(List<ApplicationDetails> all, Map<String, JsonObject> nodes) {
+  private Map<String, ?> overview(List<ApplicationDetails> all, @Nullable ClusterDetails cluster) {
     Map<String, JsonObject> entries = new LinkedHashMap<>();
-    int replicas = 0;
+    long replicas = replicas(all);
     int targets = 0;
     for (ApplicationDetails each : all) {
       entries.put("app/" + each.name(), application(each));
       for (DeploymentDetails deployment : each.deployments()) {
-        replicas += deployment.replicas().size();
         targets += deployment.targetReplicas();
       }
     }
+    Map<String, JsonObject> nodes = nodes(cluster, replicas);
     nodes.remove("cluster");
     entries.putAll(nodes);
     double lag =
@@ -161,13 +161,26 @@ final class LiveReader implements LiveFeed.TopicReader {
     return replicas.stream().filter(each -> each.phase() == ReplicaPhase.RUNNING).count();
   }
 
-  private Map<String, JsonObject> nodes(@Nullable ClusterDetails cluster) {
+  private Future<Supplier<Map<String, ?>>> nodes() {
+    Long replicas = state.missing() == null ? replicas(applications().applications()) : null;
+    return cluster().map(found -> () -> nodes(found, replicas));
+  }
+
+  private static long replicas(List<ApplicationDetails> all) {
+    return all.stream()
+        .flatMap(each -> each.deployments().stream())
+        .mapToLong(each -> each.replicas().size())
+        .sum();
+  }
+
+  private Map<String, JsonObject> nodes(@Nullable ClusterDetails cluster, @Nullable Long replicas) {
     Map<String, JsonObject> entries = new LinkedHashMap<>();
     if (cluster == null) {
       JsonObject own = new JsonObject().put("name", state.node()).put("node_id", state.node());
       entries.put(
           "node/" + state.node(),
           own.put("state", "ALIVE")
+              .put("replicas", replicas)
               .put("role", "single")
               .put("loop_lag_ms", history.lagMs(state.node())));
       return entries;

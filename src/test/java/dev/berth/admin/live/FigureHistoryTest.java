@@ -75,6 +75,7 @@ class FigureHistoryTest {
     assertThat(last(curve(SHOP, false, "replicas"))).isEqualTo(4);
     assertThat(last(curve(SHOP, false, "target"))).isEqualTo(4);
     assertThat(last(curve(null, false, "requests_per_s"))).isEqualTo(150);
+    assertThat(last(curve(null, false, "p50_ms"))).isEqualTo(15, within(0.01));
     assertThat(last(curve("n1", false, "loop_lag_ms"))).isEqualTo(2.5);
     assertThat(history.addFigures(SHOP, new JsonObject()).getDouble("requests_per_s"))
         .isEqualTo(150);
