@@ -327,12 +327,12 @@ async function idle() {
   await later(20_000);
   const without = await cost();
   const page = await open(calm.url);
-  await later(10_000);
+  await later(90_000); // until the compiler of the JVM is done with the feed
   const spent = await busy(page);
   const before = await spent();
   const withPage = await cost();
   const browsing = (100 * ((await spent()) - before)) / seconds;
-  claim(withPage - without <= 0.2 + 0.1, `an idle page costs the instance ${(withPage - without).toFixed(2)} % of a core (${without.toFixed(2)} % without it), measured in steps of ${(1 / seconds).toFixed(3)} %`);
+  claim(withPage - without <= 0.2, `an idle page costs the instance ${(withPage - without).toFixed(2)} % of a core (${without.toFixed(2)} % without it), measured in steps of ${(1 / seconds).toFixed(3)} %`);
   claim(browsing < 2, `an idle page costs the browser’s main thread ${browsing.toFixed(2)} % of a core`);
   await page.close();
   await end(calm.child);
