@@ -32,6 +32,7 @@ import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.InstanceThreads;
 import dev.berth.node.loops.LoopVerticle;
 import dev.berth.node.loops.RequestLocal;
+import dev.berth.node.loops.ServiceNotifier;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.wire.BusMessageCodec;
 import dev.berth.replica.hooks.ApplicationWorkers;

@@ -30,6 +30,7 @@ import dev.berth.ingress.edge.EdgeRules;
 import dev.berth.metrics.MeterRegistration;
 import dev.berth.metrics.Meters;
 import dev.berth.metrics.MetricsPusher;
+import dev.berth.node.loops.EventBusCleanup;
 import dev.berth.node.loops.EventLoops;
 import dev.berth.node.loops.Identity;
 import dev.berth.node.loops.LoopVerticle;

@@ -1,6 +1,5 @@
-package dev.berth.node;
+package dev.berth.node.loops;
 
-import dev.berth.node.loops.LoopVerticle;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.unix.Socket;
@@ -25,7 +24,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Source: sd_notify(3), sd_watchdog_enabled(3).
  */
-final class ServiceNotifier {
+public final class ServiceNotifier {
   private static final Logger LOG = LoggerFactory.getLogger(ServiceNotifier.class);
   private static final int MESSAGES_PER_WATCH = 2; // as sd_watchdog_enabled(3) recommends
 
@@ -38,7 +37,7 @@ final class ServiceNotifier {
   }
 
   /** Returns the sender for this process and its environment. */
-  static ServiceNotifier ofProcess() {
+  public static ServiceNotifier ofProcess() {
     return of(System::getenv, ProcessHandle.current().pid());
   }
 
@@ -48,7 +47,7 @@ final class ServiceNotifier {
    * @param variables values of the environment by name
    * @param pid process of which a service manager may expect the messages
    */
-  static ServiceNotifier of(UnaryOperator<@Nullable String> variables, long pid) {
+  public static ServiceNotifier of(UnaryOperator<@Nullable String> variables, long pid) {
     String socket = text(variables.apply("NOTIFY_SOCKET"));
     if (!socket.startsWith("/") && !socket.startsWith("@")) {
       return new ServiceNotifier(new byte[0], 0);
@@ -70,17 +69,17 @@ final class ServiceNotifier {
   }
 
   /** Reports that the instance accepts requests. */
-  void ready() {
+  public void ready() {
     send("READY=1");
   }
 
   /** Reports that the instance drains. */
-  void stopping() {
+  public void stopping() {
     send("STOPPING=1");
   }
 
   /** Sends the watchdog's messages from a loop, as long as the loop runs. */
-  void watch(LoopVerticle control) {
+  public void watch(LoopVerticle control) {
     if (watchMs > 0) {
       control.home().setPeriodic(watchMs, fired -> send("WATCHDOG=1"));
     }

@@ -1,4 +1,4 @@
-package dev.berth.node;
+package dev.berth.node.loops;
 
 import static dev.berth.cluster.bus.ReservedAddresses.read;
 
@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * Removal of the consumers, codecs and interceptors of closed code from the event bus. Vert.x does
  * not list these, so this class reads private fields of its event bus.
  */
-final class EventBusCleanup {
+public final class EventBusCleanup {
   private static final Logger LOG = LoggerFactory.getLogger(EventBusCleanup.class);
 
   private final EventBus bus;
@@ -34,7 +34,7 @@ final class EventBusCleanup {
   }
 
   /** Removes everything that code of a closed class loader registered; null for Berth's loader. */
-  static void remove(EventBus bus, @Nullable ClassLoader closed) {
+  public static void remove(EventBus bus, @Nullable ClassLoader closed) {
     run(
         bus,
         closed,
@@ -46,7 +46,7 @@ final class EventBusCleanup {
   }
 
   /** Removes the consumers of a class loader that no replica uses. */
-  static void removeConsumers(EventBus bus, @Nullable ClassLoader unused) {
+  public static void removeConsumers(EventBus bus, @Nullable ClassLoader unused) {
     run(bus, unused, EventBusCleanup::removeConsumers);
   }
 
