@@ -163,6 +163,7 @@ export function simulated(url, make, every, history) {
     let turn = 0;
     let before = {};
     const next = () => {
+      if (server.still) return;
       for (const topic of topics) {
         const entries = make(topic, turn);
         if (!entries) continue;
