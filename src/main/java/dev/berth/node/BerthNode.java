@@ -102,9 +102,8 @@ public final class BerthNode {
   private final ProxyHandlers proxies;
   private final InitialApplications initial;
 
-  // Confined to the control loop.
   private final Set<String> awaited = new HashSet<>(); // applications that do not run yet
-  private boolean listening;
+  private boolean listening; // confined to the control loop, as the set
 
   private BerthNode(ServeConfig config, LogFeed log, CompletionStage<String> stop) {
     this.config = config;
