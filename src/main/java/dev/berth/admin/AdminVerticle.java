@@ -148,11 +148,16 @@ public final class AdminVerticle extends VerticleBase {
             .onSuccess(applied -> applied.setUseAlpn(applied.isHttp2ClearTextEnabled()))
             .compose(applied -> gate.apply(vertx))
             .compose(this::listen)
-            .onSuccess(
-                listening ->
-                    vertx.setPeriodic(
-                        HttpServerTls.LOOK_INTERVAL.toMillis(),
-                        look -> secured.reload(vertx, listening)));
+            .onSuccess(listening -> renew(secured, listening));
+  }
+
+  private void renew(HttpServerTls secured, HttpServer listening) {
+    meters.add(
+        into ->
+            into.with("of", "admin")
+                .gauge("berth_certificate_expiry_seconds", secured.expirySeconds()));
+    vertx.setPeriodic(
+        HttpServerTls.LOOK_INTERVAL.toMillis(), look -> secured.reload(vertx, listening));
   }
 
   private Future<HttpServer> listen(Handler<RoutingContext> first) {

@@ -95,6 +95,8 @@ class AdminTlsIT {
       HttpResponse<String> response = get(client(), node);
       assertThat(response.statusCode()).isEqualTo(200);
       assertThat(response.version()).isEqualTo(HttpClient.Version.HTTP_1_1);
+      assertThat(response.body())
+          .containsPattern("berth_certificate_expiry_seconds\\{.*of=\"admin\".*} [1-9]");
       assertThatThrownBy(() -> get(HttpClient.newHttpClient(), node))
           .isInstanceOf(SSLException.class);
       assertThatThrownBy(() -> node.admin("GET", "/metrics", ""))
