@@ -2,6 +2,7 @@ package dev.berth.node.loops;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelException;
 import io.netty.channel.unix.Socket;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -98,7 +99,7 @@ public final class ServiceNotifier {
       } finally {
         datagrams.close();
       }
-    } catch (IOException | LinkageError failed) {
+    } catch (IOException | ChannelException | LinkageError failed) { // no socket: ChannelException
       LOG.warn("service manager: {} not sent: {}", message, failed.toString());
     } finally {
       bytes.release();
