@@ -227,5 +227,17 @@ class ArtifactsTest {
           .containsPattern("version>" + Pattern.quote(version) + "</");
     }
     assertThat(Files.readString(Path.of("docs/CHANGELOG.md"))).contains("\n## " + version);
+    for (Map.Entry<String, String> each :
+        Map.of(
+                "README.md", "dev.berth:berth-api:",
+                "deploy/helm/berth/Chart.yaml", "appVersion: ",
+                "deploy/kubernetes/base/kustomization.yaml", "newTag: ",
+                "deploy/kubernetes/overlays/cluster/kustomization.yaml", "newTag: ",
+                "deploy/compose/compose.yaml", "image: berth:")
+            .entrySet()) {
+      assertThat(Files.readString(Path.of(each.getKey())))
+          .as(each.getKey())
+          .contains(each.getValue() + version);
+    }
   }
 }

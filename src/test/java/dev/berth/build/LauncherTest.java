@@ -1,6 +1,7 @@
 package dev.berth.build;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -160,6 +161,8 @@ class LauncherTest {
 
   @Test
   void serverHasATemporaryFolderOfItsOwnAndRemovesThoseOfEndedServers() throws Exception {
+    boolean locks = !run(Map.of(), Path.of("bash"), "-c", "command -v flock").isEmpty();
+    assumeTrue(locks, "flock is not installed");
     Path files = dir.resolve("temporary files");
     Map<String, String> env =
         Map.of("JAVA_HOME", java("j", "21").toString(), "BERTH_TMPDIR", files.toString());
