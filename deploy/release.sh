@@ -7,7 +7,7 @@
 # target/release then has
 #   repository/                      the artifacts as Maven Central requires them: POM, jar, sources
 #                                    and javadoc, each with checksums, and with a signature by KEY
-#   berth-VERSION.tar.gz             bin, lib, conf and the licences, to unpack and run
+#   berth-VERSION.tar.gz             bin, lib, conf, examples and the licences, to unpack and run
 #   berth-VERSION-cyclonedx.{json,xml}   the components of all jars
 #   berth-VERSION-bundle.zip         repository/ for the upload
 #   SHA256SUMS, SHA512SUMS           of these files, and of the artifacts
@@ -39,14 +39,10 @@ repack() { # jar, result, timestamp
 
 archive() { # version, timestamp
   local name=berth-$1 folder=$release/berth-$1
-  mkdir -p "$folder"/{bin,lib,conf,examples}
-  cp bin/berth "$folder/bin"
-  cp target/berth.jar target/berth-cluster.jar "$folder/lib"
+  deploy/dist.sh "$folder"
   repack target/berth-examples.jar "$folder/lib/berth-examples.jar" "$2"
-  cp conf/*.yaml "$folder/conf"
-  sed -i 's|\.\./target/berth-examples\.jar|../lib/berth-examples.jar|; s|target/berth\.jar|lib/berth.jar|' "$folder"/conf/*.yaml
-  cp -r src/examples/images "$folder/examples"
-  cp LICENSE NOTICE THIRD-PARTY "$folder"
+  # As in the Debian package: the JVM's own share of the memory of a machine.
+  rm "$folder/lib/java-options"
   chmod -R u=rwX,go=rX "$folder"
   tar --sort=name --mtime="$2" --owner=0 --group=0 --numeric-owner -C "$release" -cf - "$name" | gzip -n9 >"$folder.tar.gz"
   rm -r "$folder"

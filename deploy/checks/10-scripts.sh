@@ -6,7 +6,7 @@ full scripts-lint
 
 check_scripts() {
   local file
-  for file in "$ROOT/bin/berth" "$DEPLOY/check.sh" "$DEPLOY"/checks/*.sh; do
+  for file in "$ROOT/bin/berth" "$DEPLOY"/*.sh "$DEPLOY"/*/*.sh; do
     bash -n "$file" || fail "$file: bash does not read it"
   done
   ok "bash reads them"

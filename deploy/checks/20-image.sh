@@ -20,12 +20,15 @@ check_image_files() {
   need_jar
   local dist=$PWD/dist file
   BERTH_DIST_JARS=$(dirname "$JAR") "$DEPLOY/dist.sh" "$dist"
-  for file in bin/berth lib/berth.jar lib/berth-cluster.jar lib/berth-examples.jar lib/java-options; do
+  for file in bin/berth lib/berth.jar lib/berth-cluster.jar lib/berth-examples.jar lib/java-options NOTICE THIRD-PARTY; do
     [ -s "$dist/$file" ] || fail "deploy/dist.sh made no $file"
   done
   grep -q '\.\./lib/berth-examples.jar' "$dist/conf/quickstart.yaml" || fail "conf/quickstart.yaml names another jar"
-  "$dist/bin/berth" validate "$dist/conf/quickstart.yaml" || fail "the quickstart is not valid there"
-  "$dist/bin/berth" validate "$DEPLOY/image/berth.yaml" || fail "image/berth.yaml is not valid"
+  # By bash, as the folder of temporary files may permit no execution.
+  bash "$dist/bin/berth" validate "$dist/conf/quickstart.yaml" || fail "the quickstart is not valid there"
+  for file in image debian; do
+    bash "$dist/bin/berth" validate "$DEPLOY/$file/berth.yaml" || fail "$file/berth.yaml is not valid"
+  done
   ok "deploy/dist.sh makes an installation, and its configurations are valid"
 }
 
@@ -274,7 +277,7 @@ check_image_no_state() {
   one_line 1 'BERTH_TMPDIR.*writable volume'
   code=0
   # Temporary files elsewhere, and still no place for the state.
-  (VARIABLES="BERTH_TMPDIR=/tmp/b" MORE="--tmpfs /tmp --chmod 1777 /tmp" container 10001 run /etc/berth/berth.yaml --port "$port" --admin-port "$admin") >out2 2>&1 || code=$?
+  (VARIABLES="BERTH_TMPDIR=/tmp/berth" MORE="--tmpfs /tmp --chmod 1777 /tmp" container 10001 run /etc/berth/berth.yaml --port "$port" --admin-port "$admin") >out2 2>&1 || code=$?
   [ "$code" = 1 ] || fail "exit code $code without a place for the state: $(tail -n 1 out2)"
   grep -v -e ' INFO ' out2 >out || true
   one_line 1 'berth.state_dir'

@@ -20,7 +20,7 @@ check_deb_build() {
   dpkg-deb -c "$deb" >list
   for path in usr/bin/berth usr/share/berth/lib/berth.jar usr/share/berth/lib/berth-cluster.jar etc/berth/berth.yaml etc/default/berth \
     usr/lib/systemd/system/berth.service usr/lib/systemd/system/berth-control.service usr/lib/systemd/system/berth-worker.service \
-    usr/share/man/man1/berth.1.gz usr/share/bash-completion/completions/berth usr/share/doc/berth/copyright; do
+    usr/share/man/man1/berth.1.gz usr/share/bash-completion/completions/berth usr/share/doc/berth/copyright usr/share/doc/berth/THIRD-PARTY; do
     grep -q " \./$path\( \|$\)" list || fail "no $path in the package"
   done
   grep -q '^-rwxr-xr-x root/root .* \./usr/share/berth/bin/berth$' list || fail "bin/berth: $(grep bin/berth list)"

@@ -41,5 +41,8 @@ check_release() {
   tar -xzf "one/target/release/berth-$version.tar.gz"
   "berth-$version/bin/berth" --version | grep -F "$version" || fail "the archive states another version"
   "berth-$version/bin/berth" validate "berth-$version/conf/quickstart.yaml" || fail "the quickstart of the archive is not valid"
+  for file in LICENSE NOTICE THIRD-PARTY lib/berth-cluster.jar conf/examples.yaml examples/images/7-3.png; do
+    [ -s "berth-$version/$file" ] || fail "the archive lacks $file"
+  done
   ok "$version: $(wc -l <one.sums) files, the same from two clones"
 }

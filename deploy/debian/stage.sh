@@ -8,6 +8,7 @@ mkdir -p "$root"/etc/berth "$root"/etc/default "$root"/usr/lib/systemd/system
 mkdir -p "$root"/usr/share/{bash-completion/completions,doc/berth,man/man1}
 deploy/dist.sh "$root/usr/share/berth"
 mv "$root/usr/share/berth/LICENSE" "$root/usr/share/doc/berth/copyright"
+mv "$root"/usr/share/berth/{NOTICE,THIRD-PARTY} "$root/usr/share/doc/berth/"
 # A share of a machine that has other work, too: Java's own quarter.
 rm "$root/usr/share/berth/lib/java-options"
 cp deploy/debian/berth.yaml "$root/etc/berth/"
