@@ -67,7 +67,10 @@ check_helm_lint() {
   refused 'memoryMiB' --set resources.memoryMiB=64
   refused 'state_dir' --set config.berth.state_dir=/tmp
   refused 'ssl_ca_certs' --set config.http_options.ssl_ca_certs=/ca
-  refused 'expected: more than' --set config.http_options.request_timeout_s=75
+  refused 'expected: more than' --set config.http_options.request_timeout_s=68
+  local tls=config.berth.admin.tls.ssl_keyfile=/a/tls.key,config.berth.admin.tls.ssl_certfile=/a/tls.crt
+  chart berth --set "$tls,monitoring.serviceMonitor=true,monitoring.tlsConfig.serverName=admin" >tls.yaml
+  grep -A 2 'scheme: https' tls.yaml | grep -q 'serverName: admin' || fail "a ServiceMonitor without https for an admin port with TLS"
   refused 'fullnameOverride' --set fullnameOverride=A
   "$TOOLS/bin/helm" template a.b "$DEPLOY/helm/berth" --kube-version 1.34.0 >out 2>&1 && fail "the chart takes the release a.b"
   grep -qF 'release name a.b' out || fail "$(cat out)"

@@ -31,6 +31,8 @@ def main(folder, home, work, certificates):
         tokens = {name: open(os.path.join(certificates, name), encoding="utf-8").read() for name in ("operator", "prometheus")}
         scrapes = [get(pod.address, "/metrics", tokens["prometheus"])[0] for pod in pods]
         assert scrapes == [200] * 3, scrapes
+        code = get(pods[0].address, "/api/v1/controller/restart", tokens["prometheus"], method="POST")[0]
+        assert code == 403, code
         done = subprocess.run(
             [os.path.join(home, "bin", "berth"), "deploy", os.path.join(home, "conf", "quickstart.yaml"), "--wait", "--address", f"http://{pods[0].address}:8265"],
             env={**os.environ, "BERTH_TOKEN": tokens["operator"]}, capture_output=True, text=True, check=False)

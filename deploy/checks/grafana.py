@@ -180,7 +180,7 @@ def main():
     options = parser.parse_args()
     folder, jar = options.folder, options.jar
     java = ["java", "-Xmx256m", "-jar", jar]
-    token = f"berth.admin.bearer_tokens=[{{name: prometheus, token: {TOKEN}}}]"
+    token = f"berth.admin.bearer_tokens=[{{name: prometheus, token: {TOKEN}, role: viewer}}]"
 
     # An instance; its upstream is a node of the cluster.
     http_port, admin_port = free_port(), free_port()

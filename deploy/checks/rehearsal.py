@@ -83,9 +83,9 @@ def wait(seconds, what, condition):
         time.sleep(0.2)
 
 
-def get(address, path, token=None, port=8265):
+def get(address, path, token=None, port=8265, method="GET"):
     connection = http.client.HTTPConnection(address, port, timeout=60)
-    connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
+    connection.request(method, path, headers={"Authorization": f"Bearer {token}"} if token else {})
     response = connection.getresponse()
     return response.status, response.read().decode()
 
@@ -118,7 +118,9 @@ def steps(cluster, command, secrets, work, home):
     admin = f"http://{control.address}:8265"
     codes = get(control.address, "/metrics")[0], get(first.address, "/metrics", TOKENS["prometheus"])[0]
     assert codes == (401, 200), codes
-    print("ok metrics: 401 without a token, 200 with that of the Secret")
+    code = get(control.address, "/api/v1/controller/restart", TOKENS["prometheus"], method="POST")[0]
+    assert code == 403, code
+    print("ok metrics: 401 without a token, 200 with that of the Secret, which commands nothing")
 
     for name, builder in (("slow", "sleep"), ("broken", "absent")):
         with open(os.path.join(work, f"{name}.yaml"), "w", encoding="utf-8") as file:

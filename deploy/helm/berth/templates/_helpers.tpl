@@ -41,7 +41,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- define "berth.config" -}}
 {{- $root := index . 0 -}}
 {{- $role := index . 1 -}}
-{{- $tokens := list (dict "name" "operator" "token_file" "/etc/berth/tokens/operator") (dict "name" "prometheus" "token_file" "/etc/berth/tokens/prometheus") -}}
+{{- $tokens := list (dict "name" "operator" "token_file" "/etc/berth/tokens/operator") (dict "name" "prometheus" "token_file" "/etc/berth/tokens/prometheus" "role" "viewer") -}}
 {{- $berth := dict "admin" (dict "host" "0.0.0.0" "port" 8265 "bearer_tokens" $tokens) "health" (dict "startup_s" 30) "state_dir" "/var/lib/berth/state" -}}
 {{- $http := dict "host" "0.0.0.0" "port" 8000 -}}
 {{- if $root.Values.http.tlsSecret -}}
@@ -62,12 +62,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- mergeOverwrite $file (deepCopy $root.Values.config) | toPrettyJson -}}
 {{- end -}}
 
-{{/* Drain time in whole seconds, checked against the longest request. */}}
+{{/* Drain time in whole seconds. 90 % of it is for requests, and must be longer than the longest one. */}}
 {{- define "berth.drainSeconds" -}}
 {{- $drain := (.Values.config.berth).shutdown_timeout_s | default 30 | float64 -}}
 {{- $longest := (.Values.config.http_options).request_timeout_s | default 0 | float64 -}}
-{{- if ge $longest $drain -}}
-{{- fail (printf "config.berth.shutdown_timeout_s: %v (expected: more than config.http_options.request_timeout_s, %v, or a deleted pod cuts its longest requests)" $drain $longest) -}}
+{{- if ge $longest (mulf 0.9 $drain) -}}
+{{- fail (printf "config.berth.shutdown_timeout_s: %v (expected: more than %v, so that 90 %% of it is longer than config.http_options.request_timeout_s, or a deleted pod cuts its longest requests)" $drain (round (divf $longest 0.9) 1)) -}}
 {{- end -}}
 {{- ceil $drain | int -}}
 {{- end -}}
