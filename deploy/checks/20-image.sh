@@ -15,6 +15,7 @@ full image-no-state
 full image-little-memory
 full image-clock
 full image-certificate
+full image-docker
 
 check_image_files() {
   need_jar
@@ -347,4 +348,15 @@ check_image_certificate() {
   until_ok 30 served 2 || fail "the second certificate is not served after 30 s"
   stop
   ok "a Secret replaced under a running server: new connections get the new certificate"
+}
+
+check_image_docker() {
+  docker info >info 2>&1 || skip "no Docker daemon: buildah and Jib built the images, bubblewrap ran them, and no daemon ran HEALTHCHECK"
+  docker build -q -f "$DEPLOY/image/Dockerfile" -t berth:check "$ROOT"
+  docker run -d --rm --read-only --name "berth-check-$$" -v /var/lib/berth berth:check
+  trap 'docker kill "berth-check-$$"' EXIT
+  healthy() { [ "$(docker inspect -f '{{.State.Health.Status}}' "berth-check-$$")" = healthy ]; }
+  until_ok 120 healthy || fail "not healthy: $(docker logs "berth-check-$$" 2>&1 | tail -n 1)"
+  docker exec "berth-check-$$" berth deploy conf/quickstart.yaml --wait || fail "deploy"
+  ok "the daemon builds the image, its HEALTHCHECK succeeds, and it takes the quickstart"
 }

@@ -4,6 +4,7 @@
 fast systemd-units
 full systemd-verify
 full systemd-notify
+full systemd-service
 
 check_systemd_units() {
   local unit role
@@ -39,4 +40,18 @@ check_systemd_notify() {
   need python3
   python3 "$DEPLOY/checks/notify.py" "$ROOT/bin/berth" >out || fail "$(tail -n 1 out)"
   ok "$(tail -n 1 out)"
+}
+
+check_systemd_service() {
+  need_jar
+  [ -d /run/systemd/system ] || skip "systemd is not process 1: notify.py received the messages of a server in its place"
+  [ "$(id -u)" = 0 ] || skip "only root starts a unit"
+  local admin
+  admin=$(free_port)
+  # Returns after READY=1.
+  systemd-run -q --unit="berth-check-$$" --service-type=notify -p WatchdogSec=30 -p NotifyAccess=main \
+    "$ROOT/bin/berth" run --ephemeral --port "$(free_port)" --admin-port "$admin" || fail "systemd-run"
+  trap 'systemctl stop "berth-check-$$"' EXIT
+  "$ROOT/bin/berth" health "127.0.0.1:$admin" || fail "berth health"
+  ok "systemd starts a server with Type=notify and a watchdog"
 }

@@ -9,6 +9,7 @@ full kubernetes-fields
 full kubernetes-custom-resources
 full kubernetes-config
 full kubernetes-pods
+full kubernetes-cluster
 
 # The overlays, and the values of the chart that render the same.
 overlays=(one cluster cluster-managed)
@@ -217,4 +218,13 @@ check_kubernetes_pods() {
     { cat out; fail "$(grep -m 1 -E '^FAILED|Error' out || tail -n 1 out)"; }
   cat out
   ok "an instance, and one control node with two workers: $(grep -c '^ok' out) steps; $(grep -o '[0-9]* requests answered' out | tail -n 1), none lost"
+}
+
+check_kubernetes_cluster() {
+  kubectl get --raw /version >version 2>&1 || skip "no cluster: no API server has seen the objects, and processes took the place of pods"
+  local each
+  for each in one cluster; do
+    kubectl apply --dry-run=server -k "$DEPLOY/kubernetes/overlays/$each" || fail "the API server refuses the overlay $each"
+  done
+  ok "the API server takes the overlays one and cluster (nothing was stored)"
 }

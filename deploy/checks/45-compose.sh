@@ -3,6 +3,7 @@
 full compose
 full compose-config
 full compose-nodes
+full compose-docker
 
 check_compose() {
   need_go compose-spec github.com/compose-spec/compose-go/v2/cmd@v2.6.0 cmd
@@ -66,4 +67,10 @@ check_compose_nodes() {
     { cat out; fail "$(grep -m 1 -E '^FAILED|Error' out || tail -n 1 out)"; }
   cat out
   ok "three nodes as processes: $(grep -c '^ok' out) steps"
+}
+
+check_compose_docker() {
+  docker info >info 2>&1 || skip "no Docker daemon: processes took the place of the nodes, and the containers of Prometheus and Grafana did not run"
+  docker compose -f "$DEPLOY/compose/compose.yaml" config --quiet || fail "docker compose does not take compose.yaml"
+  ok "docker compose takes compose.yaml"
 }
