@@ -87,7 +87,7 @@ class ConfigReaderTest {
           endpoints: []
           explain: {sample_rate: 0.25, ring_size: 0, header: false}
           log_ring: {lines: 14, bytes: 65538}
-          health: {blocked_loop_unready_s: 18}
+          health: {blocked_loop_unready_s: 18, startup_s: 30}
           reservations:
             max_held_total: 1
             max_held_per_caller: 2

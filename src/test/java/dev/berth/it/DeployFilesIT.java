@@ -13,7 +13,8 @@ import org.junit.jupiter.api.Test;
 class DeployFilesIT {
   /** Whether the tools of the checks are here: a build needs a JDK and Maven only. */
   private static boolean hasTools() throws InterruptedException {
-    String versions = "((BASH_VERSINFO[0] >= 4)) && cmp --version && diff --version && sed --version";
+    String versions =
+        "((BASH_VERSINFO[0] >= 4)) && cmp --version && diff --version && sed --version";
     try {
       return new ProcessBuilder("bash", "-c", versions)
               .redirectErrorStream(true)
