@@ -105,7 +105,7 @@ class ExplainCommandTest {
     assertThat(execute("explain", "x", "--address", wrong)).isEqualTo(2);
     assertThat(err.toString())
         .contains("--address: ")
-        .contains("(expected: as http://127.0.0.1:8265)");
+        .contains("(expected: as http://127.0.0.1:8265, or https)");
   }
 
   @Test

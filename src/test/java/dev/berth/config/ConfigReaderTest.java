@@ -46,7 +46,10 @@ class ConfigReaderTest {
         logging_config: {encoding: JSON, log_level: DEBUG, enable_access_log: true}
         applications: []
         berth:
-          admin: {host: localhost, port: 1, bearer_tokens: [], allow_unauthenticated: true, http2: true}
+          admin:
+            {host: localhost, port: 1, bearer_tokens: [], allow_unauthenticated: true, http2: true,
+            dashboard: false, play: {max_concurrent: 9, max_response_bytes: 4096, timeout_s: 5},
+            max_viewers: 7}
           event_loops: 3
           limits:
             max_queued_total: 1
@@ -84,7 +87,7 @@ class ConfigReaderTest {
           endpoints: []
           explain: {sample_rate: 0.25, ring_size: 0, header: false}
           log_ring: {lines: 14, bytes: 65538}
-          health: {blocked_loop_unready_s: 18}
+          health: {blocked_loop_unready_s: 18, startup_s: 30}
           reservations:
             max_held_total: 1
             max_held_per_caller: 2
