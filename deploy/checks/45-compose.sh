@@ -7,7 +7,8 @@ full compose-docker
 
 check_compose() {
   need_go compose-spec github.com/compose-spec/compose-go/v2/cmd@v2.6.0 cmd
-  cp -r "$DEPLOY/compose" . && cd compose
+  cp -r "$DEPLOY/compose" .
+  cd compose || fail "no folder compose"
   "$TOOLS/bin/compose-spec" compose.yaml >model.yaml || fail "compose-go does not take compose.yaml"
   sed 's/read_only:/readonly:/' compose.yaml >wrong.yaml
   "$TOOLS/bin/compose-spec" wrong.yaml && fail "a wrong key was not found"
