@@ -24,6 +24,7 @@ import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOKEN = "a-token-for-the-check"
+VIEWER = "a-token-of-prometheus"
 WAIT_S = 150  # until every expression has data; `for: 1m` of the alert is part of it
 FAILING = """
 import dev.berth.api.*;
@@ -180,7 +181,7 @@ def main():
     options = parser.parse_args()
     folder, jar = options.folder, options.jar
     java = ["java", "-Xmx256m", "-jar", jar]
-    token = f"berth.admin.bearer_tokens=[{{name: prometheus, token: {TOKEN}, role: viewer}}]"
+    token = f"berth.admin.bearer_tokens=[{{name: prometheus, token: {VIEWER}, role: viewer}}, {{name: operator, token: {TOKEN}}}]"
 
     # An instance; its upstream is a node of the cluster.
     http_port, admin_port = free_port(), free_port()
@@ -210,7 +211,7 @@ def main():
     write(folder, "prometheus.yml", text)
     with open(os.path.join(ROOT, "deploy/prometheus/alerts.yml")) as file:
         write(folder, "alerts.yml", file.read())
-    write(folder, "berth-token", TOKEN)
+    write(folder, "berth-token", VIEWER)
     start(folder, "prometheus", "prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data",
           f"--web.listen-address=127.0.0.1:{prometheus_port}")
     prometheus = Prometheus(prometheus_port)
