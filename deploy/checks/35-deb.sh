@@ -9,6 +9,9 @@ full deb-purge
 # Processes that are started here see another root.
 inside() { chroot "$TOOLS/chroot" "$@"; }
 
+# Java finds its libraries by it; check_deb_purge unmounts it.
+mount_proc() { mountpoint -q "$TOOLS/chroot/proc" || mount -t proc proc "$TOOLS/chroot/proc"; }
+
 check_deb_build() {
   need_jar
   command -v mvn >/dev/null || skip "mvn is not installed"
@@ -37,9 +40,10 @@ check_deb_install() {
   need debootstrap
   if [ ! -d "$TOOLS/chroot/usr/lib/jvm" ]; then
     [ -d "$TOOLS/chroot/bin" ] || debootstrap --variant=minbase --include=adduser bookworm "$TOOLS/chroot" || skip "debootstrap did not finish"
-    mountpoint -q "$TOOLS/chroot/proc" || mount -t proc proc "$TOOLS/chroot/proc"
+    mount_proc
     inside apt-get install -qy --no-install-recommends openjdk-17-jre-headless || skip "no Java was installed in the chroot"
   fi
+  mount_proc
   cp "$ROOT/target/berth.deb" "$TOOLS/chroot/tmp/"
   inside dpkg --purge berth || true
   inside apt-get install -qy --no-install-recommends /tmp/berth.deb || fail "apt-get: $(tail -n 1 "$LOGS/deb-install.log")"
@@ -52,7 +56,7 @@ check_deb_install() {
 
 # Like the unit: its user, its variables, its command.
 as_service() {
-  mountpoint -q "$TOOLS/chroot/proc" || mount -t proc proc "$TOOLS/chroot/proc"
+  mount_proc
   exec chroot --userspec=berth:berth "$TOOLS/chroot" env -i PATH=/usr/bin:/bin BERTH_TMPDIR=/var/lib/berth/tmp \
     bash -c 'cd /var/lib/berth && exec /usr/bin/berth "$@"' berth "$@"
 }
