@@ -69,12 +69,16 @@ public final class AdminAuthFilter {
       String why = "Host: not a name of this machine (expected: localhost or a loopback address)";
       throw new AdminRefusal(403, "host_not_allowed", why);
     }
-    if (!tokens.isEmpty() && !isFree(request)) {
-      AdminRole required = required(request.method(), request.path());
+    if (!page && request.path().startsWith(PAGE)) {
+      context.fail(404); // here, since a worker would forward it without a token
+      return;
+    }
+    AdminRole required = tokens.isEmpty() ? null : required(request.method(), request.path());
+    if (required != null && !(page && wantsPage(request))) {
       if (!isKnown(context)) {
         unknown.increment();
         throw unknown(context);
-      } else if (required != null && roleOf(context).compareTo(required) < 0) {
+      } else if (roleOf(context).compareTo(required) < 0) {
         forbidden.increment();
         throw forbidden(context, required);
       }
@@ -120,15 +124,9 @@ public final class AdminAuthFilter {
     return name != null;
   }
 
-  private boolean isFree(HttpServerRequest request) {
-    return (page && wantsPage(request))
-        || (required(request.method(), request.path()) == null
-            && (page || !request.path().startsWith(PAGE)));
-  }
-
   /**
-   * Returns the lowest role that may send a request; null if it needs no token while the page is
-   * served. The table in {@code docs/rest.md} shows the result for each path.
+   * Returns the lowest role that may send a request; null if it needs no token. The table in {@code
+   * docs/rest.md} shows the result for each path.
    */
   public static @Nullable AdminRole required(HttpMethod method, String path) {
     boolean reads = READS.contains(method);

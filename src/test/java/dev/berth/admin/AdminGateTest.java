@@ -50,22 +50,6 @@ class AdminGateTest {
                   BearerToken.of("screen", VIEWER.substring(7))
                       .with(BearerToken.ROLE, AdminRole.VIEWER))));
 
-  @Test
-  void filesOfADisabledPageNeedAToken() {
-    try (AdminClient without =
-        admin(
-            ServeConfig.DEFAULTS
-                .with(AdminOptions.DASHBOARD, false)
-                .with(AdminOptions.BEARER_TOKENS, List.of(BearerToken.of("ci", SECRET))))) {
-      assertThat(without.get("/page/main.js").statusCode()).isEqualTo(401);
-      assertThat(without.get("/page/main.js", "Authorization", "Bearer " + SECRET).statusCode())
-          .isEqualTo(404);
-      assertThat(without.get("/", "Accept", "text/html").statusCode()).isEqualTo(401);
-      assertThat(without.get("/-/healthz").statusCode()).isEqualTo(200);
-    }
-    assertThat(CLOSED.get("/page/main.js").statusCode()).isEqualTo(404);
-  }
-
   private static AdminClient admin(Settings settings) {
     return new AdminClient(
         settings,

@@ -130,7 +130,8 @@ class PageRoutesTest {
   @Test
   void pageIsAbsentWithoutDashboard() {
     Settings off = TOKENS.with(AdminOptions.DASHBOARD, false);
-    try (AdminClient admin = new AdminClient(off, meters -> List.of(new HealthRoutes(meters)))) {
+    try (AdminClient admin =
+        new AdminClient(off, meters -> List.of(new HealthRoutes(meters), new ForwardedRoutes()))) {
       assertThat(admin.get("/", "Accept", BROWSER).statusCode()).isEqualTo(401);
       assertThat(admin.get("/page/index.html").statusCode()).isEqualTo(404);
     }
