@@ -69,6 +69,10 @@ public final class AdminAuthFilter {
       String why = "Host: not a name of this machine (expected: localhost or a loopback address)";
       throw new AdminRefusal(403, "host_not_allowed", why);
     }
+    if (!page && request.path().startsWith(PAGE)) {
+      context.fail(404); // here, since a worker would forward it without a token
+      return;
+    }
     AdminRole required = tokens.isEmpty() ? null : required(request.method(), request.path());
     if (required != null && !(page && wantsPage(request))) {
       if (!isKnown(context)) {

@@ -5,6 +5,7 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.time.Instant;
+import java.util.List;
 
 /**
  * Serves {@code GET /api/v1/logs}: the last lines of the instance's log. {@code ?since=} selects
@@ -16,6 +17,9 @@ import java.time.Instant;
  * ?level=}, the lowest level, select among them.
  */
 public record LogRoutes(LogRing ring) implements AdminRoutes {
+  /** Values of {@code level}. */
+  public static final List<String> LEVELS = LogFilter.LEVELS;
+
   private static final int LIMIT = 200;
   private static final int MAX_LIMIT = 10_000;
 

@@ -194,6 +194,7 @@ public final class Ingress {
   /** Replaces all routes. Later requests use the new ones. */
   public void update(RouteTable<IngressRoute> next) {
     routes = next;
+    explainNext.removeIf(each -> !leadsTo(each));
     populated |= !next.routes().isEmpty();
     loops.values().forEach(loop -> loop.later(loop::unpark));
   }
@@ -230,11 +231,18 @@ public final class Ingress {
   /**
    * Explains the next request of a deployment that arrives here, whatever its header. Thread-safe.
    *
-   * @return true
+   * @return false if no route leads to the deployment
    */
   public boolean explainNext(DeploymentId deployment) {
-    explainNext.add(deployment);
-    return true;
+    boolean leads = leadsTo(deployment);
+    if (leads) {
+      explainNext.add(deployment);
+    }
+    return leads;
+  }
+
+  private boolean leadsTo(DeploymentId deployment) {
+    return routes.routes().values().stream().anyMatch(route -> route.leadsTo(deployment));
   }
 
   /** Removes the metrics of the ingress. */

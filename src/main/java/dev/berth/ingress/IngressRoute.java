@@ -1,5 +1,6 @@
 package dev.berth.ingress;
 
+import dev.berth.api.DeploymentId;
 import dev.berth.config.Backpressure;
 import dev.berth.config.LogEncoding;
 import dev.berth.config.keys.Settings;
@@ -52,6 +53,12 @@ public record IngressRoute(
       Settings backpressure,
       @Nullable LogEncoding accessLog) {
     this(application, router, backpressure, accessLog, null, 0, NO_RULES);
+  }
+
+  /** Returns whether requests may go to a deployment, the models of a dialect aside. */
+  boolean leadsTo(DeploymentId deployment) {
+    return (router != null && router.deployment().equals(deployment))
+        || (traffic != null && traffic.sides().stream().anyMatch(side -> side.leadsTo(deployment)));
   }
 
   /** Creates a route without a target. */

@@ -44,7 +44,7 @@ final class FigureSampler {
     intervalMillis += TimeUnit.NANOSECONDS.toMillis(nowNanos - readNanos);
     readNanos = nowNanos;
     all.values().forEach(DeploymentActivity::begin);
-    sources.forEach(queue -> queue.forEachSource(each -> of(each.deployment()).add(each)));
+    sources.forEach(queue -> queue.forEachSource(this::addSource));
     for (HttpMeters loop : meters.ingress) {
       loop.routes.forEach(this::addRoute);
     }
@@ -52,6 +52,14 @@ final class FigureSampler {
     all.values().removeIf(DeploymentActivity::isForgettable);
     hasUnsent = all.values().stream().anyMatch(DeploymentActivity::isDue);
     return hasUnsent;
+  }
+
+  private void addSource(HandleMetricSource source) {
+    try {
+      of(source.deployment()).add(source);
+    } catch (RuntimeException broken) {
+      // It has no figures. The pusher reads it too, and counts it.
+    }
   }
 
   private void addRoute(RouteLabels labels, RouteMeters route) {

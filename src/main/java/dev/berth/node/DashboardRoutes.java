@@ -7,7 +7,6 @@ import dev.berth.admin.page.PlayRoutes;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.keys.Settings;
 import dev.berth.ingress.Ingress;
-import dev.berth.routing.Routers;
 import java.util.List;
 
 /** Assembles the routes of the page for browsers, unless {@code berth.admin.dashboard} is false. */
@@ -15,7 +14,7 @@ final class DashboardRoutes {
   private DashboardRoutes() {}
 
   static List<AdminRoutes> of(
-      InstanceRuntime.InstanceContext on, Ingress ingress, Routers routers, ExplainRing explained) {
+      InstanceRuntime.InstanceContext on, Ingress ingress, ExplainRing explained) {
     Settings settings = on.config().settings();
     return settings.get(AdminOptions.DASHBOARD)
         ? List.of(
@@ -27,7 +26,7 @@ final class DashboardRoutes {
                 settings,
                 new PlayRoutes.DataPort(ingress::port, ingress::tls),
                 explained,
-                id -> routers.find(id) != null && ingress.explainNext(id),
+                ingress::explainNext,
                 on.meters()))
         : List.of();
   }

@@ -5,7 +5,6 @@ import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.routing.reserve.ReservationTable;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
-import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Locale;
@@ -18,7 +17,6 @@ import org.jspecify.annotations.Nullable;
  * State of an instance for its live feed.
  *
  * @param node id of the instance
- * @param vertx runs the reads of this instance on its worker threads
  * @param local reads of this instance, by path
  * @param side cluster part of a node, which reads from all nodes; null without a cluster
  * @param splits returns the split routes of this instance
@@ -26,7 +24,6 @@ import org.jspecify.annotations.Nullable;
  */
 record InstanceLiveState(
     String node,
-    Vertx vertx,
     NodeRole role,
     Map<String, Function<MultiMap, JsonObject>> local,
     @Nullable ClusterMembershipClient side,
@@ -50,10 +47,10 @@ record InstanceLiveState(
   }
 
   @Override
-  public Future<JsonObject> read(String path, MultiMap query) {
+  public Future<Supplier<JsonObject>> read(String path, MultiMap query) {
     return side == null || role.missingController() != null
-        ? vertx.executeBlocking(() -> local.get(path).apply(query), false)
-        : side.fanOut().read(vertx, path, query);
+        ? Future.succeededFuture(() -> local.get(path).apply(query))
+        : side.fanOut().read(path, query);
   }
 
   @Override

@@ -187,9 +187,9 @@ final class InstanceWiring {
     routes.add(new EndpointRoutes("/api/v1/applications/*", known));
     routes.add(new EndpointRoutes("/api/v1/reservations", known));
     peer = side == null ? null : side.peerServer(meters, routes);
-    List<AdminRoutes> all = new ArrayList<>(side == null ? List.of() : List.of(side.fanOut()));
-    all.addAll(routes);
-    all.addAll(DashboardRoutes.of(on, ingress, plane.routers, explained));
+    List<AdminRoutes> all = new ArrayList<>(DashboardRoutes.of(on, ingress, explained));
+    all.addAll(side == null ? List.of() : List.of(side.fanOut()));
+    all.addAll(routes); // a controller that stands by refuses all after its own
     all.addAll(role.forwarded());
     admin = new AdminVerticle(config.settings(), meters, all);
     feed =

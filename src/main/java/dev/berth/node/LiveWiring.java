@@ -62,7 +62,7 @@ final class LiveWiring {
             "/api/v1/logs", log::read);
     LiveRoutes made =
         new LiveRoutes(
-            new InstanceLiveState(identity.node(), on.vertx(), role, local, side, splits, table),
+            new InstanceLiveState(identity.node(), role, local, side, splits, table),
             history,
             on.config().get(AdminOptions.MAX_VIEWERS),
             identity.nanoClock(),

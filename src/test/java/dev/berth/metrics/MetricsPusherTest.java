@@ -272,6 +272,18 @@ class MetricsPusherTest {
   }
 
   @Test
+  void figuresOfASourceThatCannotBeReadStopNoBatch() {
+    pusher.addFigures(new Meters("node-1", "127.0.0.1", "", false));
+    FakeHandle broken = new FakeHandle("broken").with(5, 0, 0);
+    broken.broken = true;
+    pusher.register(broken);
+    pusher.register(new FakeHandle("sound").with(1, 0, 0));
+    for (int batch = 0; batch < 20; batch++) {
+      assertThat(names(acknowledged(nextBatch()))).containsExactly("sound");
+    }
+  }
+
+  @Test
   void anIdleHandleIsReadWholeOnlyNowAndThen() {
     FakeHandle handle = new FakeHandle("d");
     handle.begun = 3;

@@ -331,6 +331,7 @@ class ClusterIT {
         BerthNode.start(TestNode.read(yaml("n1", "control", control, admin)), LogFeed.NONE, stop);
 
     TestNode.until(() -> cluster(admin).contains("\"stands_by\""), () -> "it does not stand by");
+    assertThat(TestNode.at(admin, "GET", "/page/main.js", "").statusCode()).isEqualTo(200);
     String path = "/api/serve/applications/";
     var refused = TestNode.at(admin, "PUT", path, APP.formatted(1));
     assertThat(refused.statusCode()).isEqualTo(503);

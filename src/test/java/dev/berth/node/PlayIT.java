@@ -202,6 +202,19 @@ class PlayIT {
   }
 
   @Test
+  void deploymentWithoutARouteHasNoNextRequest() throws Exception {
+    String whose =
+        "  - {name: whose, route_prefix: /whose, import_path:"
+            + " 'dev.berth.node.TestApplications:whose'}\n";
+    try (TestNode node = new TestNode(INSTANCE.formatted("", true, "30") + whose)) {
+      TestNode.until(() -> node.get("/whose").statusCode() == 200, () -> node.get("/whose").body());
+      String path = "/api/v1/applications/whose/deployments/%s/explain-next";
+      assertThat(node.admin("POST", path.formatted("back"), "").statusCode()).isEqualTo(404);
+      assertThat(node.admin("POST", path.formatted("front"), "").statusCode()).isEqualTo(202);
+    }
+  }
+
+  @Test
   void nextRequestOfADeploymentIsExplainedOnceWithoutItsHeader() throws Exception {
     try (TestNode node = start("", false, "30")) {
       TestNode.until(() -> node.get("/app").statusCode() == 200, () -> "no replica");

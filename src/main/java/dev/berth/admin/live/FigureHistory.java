@@ -26,7 +26,8 @@ import org.jspecify.annotations.Nullable;
  * metrics and the figures of the last second.
  *
  * <p><b>Memory.</b> At most {@link #MAX_BYTES}. The steps are the shortest that fit the present
- * number of series, and never get shorter again. If the longest do not fit, the series that was
+ * number of series, and never get shorter again. Before they get longer, series of silent nodes and
+ * of deployments that ended an hour ago are removed. If the longest do not fit, the series that was
  * silent for the longest time is removed; without a silent one, the new series is refused.
  */
 public final class FigureHistory {
@@ -54,6 +55,9 @@ public final class FigureHistory {
   /** Time without figures after which a node's figures are unknown: three signs of life. */
   private static final long SILENCE_TIMEOUT_MS = 15_000;
 
+  /** Time without figures after which a deployment's series makes room for new ones. */
+  private static final long HOUR_MS = 3_600_000;
+
   /** Time without figures after which a series is removed. */
   private static final long DAY_MS = 86_400_000;
 
@@ -67,6 +71,7 @@ public final class FigureHistory {
       new ConcurrentHashMap<>(); // by deployment or node
   private final Map<String, NodeReading> nodes = new ConcurrentHashMap<>();
   private int level;
+  private boolean full; // a series was refused in this second
   private long endedMs;
   private volatile long bytes;
   private volatile long refused;
@@ -144,6 +149,7 @@ public final class FigureHistory {
     HistorySeries.quantiles(all.latencies, total);
     series.values().forEach(each -> each.end(endedMs, nowMs));
     endedMs = nowMs;
+    full = false;
     series.values().removeIf(each -> nowMs - each.seenMs > DAY_MS);
     bytes = series.size() * bytesOfOne();
   }
@@ -203,6 +209,13 @@ public final class FigureHistory {
   }
 
   private boolean fits(long nowMs) {
+    if (full) { // the search below would read all series for each of thousands
+      refused++;
+      return false;
+    }
+    if (wantedBytes() > maxBytes) {
+      series.entrySet().removeIf(each -> isOver(each.getKey(), nowMs - each.getValue().seenMs));
+    }
     while (wantedBytes() > maxBytes && level < STEPS.length - 1) {
       int[] steps = STEPS[++level];
       series.values().forEach(each -> each.coarsen(steps[0], steps[1]));
@@ -220,8 +233,14 @@ public final class FigureHistory {
       series.remove(oldest.getKey());
       return true;
     }
+    full = true;
     refused++;
     return false;
+  }
+
+  /** Returns whether a series makes room for a new one: its subject ended, or does not report. */
+  private static boolean isOver(Object key, long silentMs) {
+    return key != ALL && silentMs > (key instanceof String ? SILENCE_TIMEOUT_MS : HOUR_MS);
   }
 
   private long wantedBytes() {

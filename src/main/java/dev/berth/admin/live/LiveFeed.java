@@ -13,6 +13,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,6 +45,9 @@ final class LiveFeed {
 
   private static final long MAX_INTERVAL_NANOS = 5 * INTERVAL_NANOS;
 
+  /** Maximum number of different topics: each may be a request to every node per round. */
+  static final int MAX_TOPICS = 128;
+
   /** Time of rest per time of work. */
   private static final long REST_FACTOR = 500;
 
@@ -72,6 +76,11 @@ final class LiveFeed {
     this.nanoClock = nanoClock;
     this.wallMs = wallMs;
     this.beganNanos = nanoClock.getAsLong() - INTERVAL_NANOS;
+  }
+
+  /** Returns whether the topics of another viewer can be read, too. */
+  boolean hasRoomFor(Set<LiveTopic> more) {
+    return Stream.concat(topics.keySet().stream(), more.stream()).distinct().count() <= MAX_TOPICS;
   }
 
   /** Adds a viewer. The caller ticks soon. */

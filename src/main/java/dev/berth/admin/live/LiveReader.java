@@ -15,6 +15,7 @@ import io.vertx.core.MultiMap;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -47,7 +48,7 @@ final class LiveReader implements LiveFeed.TopicReader {
   private final LiveState state;
   private final FigureHistory history;
   private @Nullable ServeDetails applications; // of this round
-  private @Nullable Future<JsonObject> ledger;
+  private @Nullable Future<Supplier<JsonObject>> ledger;
 
   LiveReader(LiveState state, FigureHistory history) {
     this.state = state;
@@ -75,8 +76,8 @@ final class LiveReader implements LiveFeed.TopicReader {
       case "requests" -> requests();
       case "log" -> log(topic);
       case "reservations" -> reservations();
-      case "batches" -> ledger().map(read -> () -> ledger(read, "batches"));
-      default -> ledger().map(read -> () -> ledger(read, ""));
+      case "batches" -> ledger().map(read -> () -> ledger(read.get(), "batches"));
+      default -> ledger().map(read -> () -> ledger(read.get(), ""));
     };
   }
 
@@ -208,7 +209,7 @@ final class LiveReader implements LiveFeed.TopicReader {
         MultiMap.caseInsensitiveMultiMap()
             .add("application", id.application())
             .add("deployment", id.name());
-    return state.read(LEDGER, query).map(read -> () -> deployment(found, id, slots(read)));
+    return state.read(LEDGER, query).map(read -> () -> deployment(found, id, slots(read.get())));
   }
 
   private Map<String, ?> deployment(
@@ -302,13 +303,17 @@ final class LiveReader implements LiveFeed.TopicReader {
         .map(
             both -> {
               ClusterDetails found = both.resultAt(0);
-              JsonObject read = both.resultAt(1);
-              return () -> upstreams(all, found, slots(read));
+              Supplier<JsonObject> read = both.resultAt(1);
+              return () -> upstreams(all, found, slots(read.get()));
             });
   }
 
   private static Map<String, ?> upstreams(
       ServeDetails all, @Nullable ClusterDetails cluster, Map<String, JsonObject> slots) {
+    Map<String, JsonObject> owners = new HashMap<>();
+    if (cluster != null) {
+      cluster.upstreams().forEach(each -> owners.put(each.replicaId(), ServeJson.of(each)));
+    }
     Map<String, JsonObject> entries = new LinkedHashMap<>();
     for (ApplicationDetails application : all.applications()) {
       for (DeploymentDetails deployment : application.deployments()) {
@@ -318,7 +323,7 @@ final class LiveReader implements LiveFeed.TopicReader {
                 addSlots(ServeJson.of(each), slots)
                     .put("application", application.name())
                     .put("deployment", deployment.name());
-            entries.put(each.replicaId(), shown.put("owner", owner(each, cluster)));
+            entries.put(each.replicaId(), shown.put("owner", owners.get(each.replicaId())));
           }
         }
       }
@@ -326,25 +331,26 @@ final class LiveReader implements LiveFeed.TopicReader {
     return entries;
   }
 
-  private static @Nullable JsonObject owner(ReplicaDetails of, @Nullable ClusterDetails cluster) {
-    return cluster == null
-        ? null
-        : cluster.upstreams().stream()
-            .filter(each -> each.replicaId().equals(of.replicaId()))
-            .findFirst()
-            .map(ServeJson::of)
-            .orElse(null);
-  }
-
   // --- state of all nodes ---
 
-  private Future<JsonObject> ledger() {
-    Future<JsonObject> read = ledger;
+  private Future<Supplier<JsonObject>> ledger() {
+    Future<Supplier<JsonObject>> read = ledger;
     if (read == null) {
-      read = state.read(LEDGER, MultiMap.caseInsensitiveMultiMap());
+      read = state.read(LEDGER, MultiMap.caseInsensitiveMultiMap()).map(LiveReader::once);
       ledger = read;
     }
     return read;
+  }
+
+  /** Returns a supplier that reads at its first call. One thread at a time. */
+  private static Supplier<JsonObject> once(Supplier<JsonObject> reading) {
+    JsonObject[] read = new JsonObject[1];
+    return () -> {
+      if (read[0] == null) {
+        read[0] = reading.get();
+      }
+      return read[0];
+    };
   }
 
   private static Map<String, JsonObject> slots(JsonObject ledger) {
@@ -368,7 +374,7 @@ final class LiveReader implements LiveFeed.TopicReader {
         .map(
             read ->
                 () -> {
-                  Map<String, JsonObject> entries = slots(read);
+                  Map<String, JsonObject> entries = slots(read.get());
                   entries.values().removeIf(each -> each.getLong("reserved") == 0);
                   entries.values().forEach(each -> AGES.forEach(each::remove));
                   entries.put("total", total);
@@ -383,7 +389,7 @@ final class LiveReader implements LiveFeed.TopicReader {
             read ->
                 () ->
                     keyed(
-                        read.getJsonArray("requests"),
+                        read.get().getJsonArray("requests"),
                         each ->
                             timed(each.getString("arrived_at"), each.getString("request_id"))
                                 + each.getString("deployment")));
@@ -392,7 +398,7 @@ final class LiveReader implements LiveFeed.TopicReader {
   private Future<Supplier<Map<String, ?>>> log(LiveTopic topic) {
     MultiMap query = MultiMap.caseInsensitiveMultiMap().add("limit", LINES_READ);
     topic.filters().forEach(query::add);
-    return state.read("/api/v1/logs", query).map(read -> () -> lines(read));
+    return state.read("/api/v1/logs", query).map(read -> () -> lines(read.get()));
   }
 
   private static Map<String, ?> lines(JsonObject read) {

@@ -3,12 +3,12 @@ package dev.berth.admin.live;
 import dev.berth.admin.AdminRefusal;
 import dev.berth.admin.AdminResponses;
 import dev.berth.admin.AdminRoutes;
+import dev.berth.admin.LogRoutes;
 import dev.berth.admin.QueryParameters;
 import dev.berth.api.DeploymentId;
 import dev.berth.metrics.Meters;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerResponse;
@@ -43,9 +43,6 @@ public final class LiveRoutes implements AdminRoutes {
 
   /** Maximum number of viewers that one node forwards: half of its forwarded requests. */
   static final int MAX_FORWARDED = 8;
-
-  /** Unsent bytes at which a viewer is slow. */
-  private static final int MAX_UNSENT_BYTES = 64 << 10;
 
   private static final int MAX_TOPIC_CHARS = 600;
   private static final List<String> FILTERS =
@@ -99,12 +96,13 @@ public final class LiveRoutes implements AdminRoutes {
   private void live(RoutingContext context) {
     Set<LiveTopic> topics = topics(context);
     boolean isElsewhere = state.isElsewhere();
-    if (isElsewhere ? forwarded >= MAX_FORWARDED : viewers >= maxViewers) {
-      refused++;
-      context.response().putHeader(HttpHeaders.RETRY_AFTER, "5");
-      String why = "%d viewers (expected: at most %d)";
-      int most = isElsewhere ? MAX_FORWARDED : maxViewers;
-      throw new AdminRefusal(503, "too_many_viewers", why.formatted(most, most));
+    int most = isElsewhere ? MAX_FORWARDED : maxViewers;
+    if ((isElsewhere ? forwarded : viewers) >= most) {
+      throw full(context, "%d viewers (expected: at most %d)".formatted(most, most));
+    }
+    if (!isElsewhere && !feed(context.vertx()).hasRoomFor(topics)) {
+      String all = "more than %d topics of all viewers (expected: at most as many)";
+      throw full(context, all.formatted(LiveFeed.MAX_TOPICS));
     }
     if (context.response().closed()) { // its end handler would not run
       return;
@@ -118,7 +116,6 @@ public final class LiveRoutes implements AdminRoutes {
     HttpServerResponse response = context.response();
     response
         .setChunked(true)
-        .setWriteQueueMaxSize(MAX_UNSENT_BYTES)
         .putHeader(HttpHeaders.CONTENT_TYPE, "text/event-stream; charset=utf-8")
         .putHeader(HttpHeaders.CACHE_CONTROL, "no-store")
         .putHeader("x-content-type-options", "nosniff");
@@ -129,9 +126,19 @@ public final class LiveRoutes implements AdminRoutes {
     }
   }
 
+  private AdminRefusal full(RoutingContext context, String why) {
+    refused++;
+    context.response().putHeader(HttpHeaders.RETRY_AFTER, "5");
+    return new AdminRefusal(503, "too_many_viewers", why);
+  }
+
   private void open(RoutingContext context, Set<LiveTopic> topics) {
     HttpServerResponse response = context.response();
-    LiveViewer viewer = new LiveViewer(topics, new ResponseSink(context), nanoClock.getAsLong());
+    LiveViewer viewer =
+        new LiveViewer(
+            topics,
+            new ResponseSink(response, () -> AdminResponses.abort(context)),
+            nanoClock.getAsLong());
     LiveFeed into = feed(context.vertx());
     viewers++;
     context.addEndHandler(
@@ -191,29 +198,13 @@ public final class LiveRoutes implements AdminRoutes {
     }
   }
 
-  private record ResponseSink(RoutingContext context) implements LiveViewer.EventSink {
-    @Override
-    public boolean isFull() {
-      return context.response().writeQueueFull();
-    }
-
-    @Override
-    public void write(Buffer event) {
-      context.response().write(event);
-    }
-
-    @Override
-    public void close() {
-      AdminResponses.abort(context);
-    }
-  }
-
   // --- parameters ---
 
   private static Set<LiveTopic> topics(RoutingContext context) {
     QueryParameters query =
         QueryParameters.of(
             context, false, "topics", "level", "application", "deployment", "replica");
+    query.word("level", LogRoutes.LEVELS); // refuses others
     Map<String, List<String>> filters = new LinkedHashMap<>();
     for (String filter : FILTERS) {
       if (!query.all(filter).isEmpty()) {
@@ -282,7 +273,7 @@ public final class LiveRoutes implements AdminRoutes {
 
   private static DeploymentId deployment(String name) {
     String[] parts = name.split("#", -1);
-    if (parts.length != 2) {
+    if (parts.length != 2 || parts[0].isEmpty() || parts[1].isEmpty()) {
       throw bad("deployment: %s (expected: APP#NAME)".formatted(LiveTopic.shorten(name)));
     }
     return new DeploymentId(parts[0], parts[1]);

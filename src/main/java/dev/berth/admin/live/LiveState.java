@@ -41,8 +41,11 @@ public interface LiveState {
   /** Returns why there is no controller; null if there is one. */
   @Nullable String missing();
 
-  /** Returns the response of a GET request of the admin API, from all nodes that respond. */
-  Future<JsonObject> read(String path, MultiMap query);
+  /**
+   * Returns the response of a GET request of the admin API, from all nodes that respond. The
+   * supplier is slow, and may run on any thread.
+   */
+  Future<Supplier<JsonObject>> read(String path, MultiMap query);
 
   /** Returns the split routes of this instance. */
   JsonArray routes();

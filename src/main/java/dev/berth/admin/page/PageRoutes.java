@@ -114,7 +114,7 @@ public final class PageRoutes implements AdminRoutes {
   private void file(RoutingContext context) {
     String name = context.request().path().substring(AdminAuthFilter.PAGE.length());
     if (name.equals(INDEX)) {
-      context.next(); // the page has one address
+      context.fail(404); // the page has one address
     } else {
       send(context, name);
     }
@@ -131,7 +131,7 @@ public final class PageRoutes implements AdminRoutes {
 
   private static void send(RoutingContext context, @Nullable PageFile file) {
     if (file == null) {
-      context.next();
+      context.fail(404); // not passed on: a worker would forward it without a token
       return;
     }
     HttpServerResponse response = context.response();

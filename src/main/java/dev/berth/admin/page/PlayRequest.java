@@ -58,6 +58,11 @@ record PlayRequest(HttpMethod method, String path, MultiMap headers, @Nullable B
         HttpMethod.valueOf(method), path, headers(json.getValue("headers")), body(json));
   }
 
+  /** Returns the method and the path, without the query, for the audit log. */
+  Object[] subject() {
+    return new Object[] {"method", method.name(), "path", path.split("\\?")[0]};
+  }
+
   private static String matching(
       Pattern pattern, JsonObject json, String key, @Nullable String fallback, String expected) {
     Object value = json.getValue(key, fallback);

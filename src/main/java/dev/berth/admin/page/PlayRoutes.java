@@ -111,8 +111,8 @@ public final class PlayRoutes implements AdminRoutes {
         .compose(
             request ->
                 connect(context)
-                    .onSuccess(client -> exchange.start(client, target(request), request.body())))
-        .onSuccess(sent -> AdminResponses.accepted(context, "play"))
+                    .onSuccess(client -> exchange.start(client, target(request), request.body()))
+                    .onSuccess(sent -> AdminResponses.accepted(context, "play", request.subject())))
         .onFailure(exchange::refuse);
   }
 

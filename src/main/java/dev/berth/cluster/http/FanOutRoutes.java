@@ -10,7 +10,6 @@ import io.netty.handler.codec.http.QueryStringEncoder;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.MultiMap;
-import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.json.JsonArray;
@@ -126,10 +125,11 @@ public final class FanOutRoutes implements AdminRoutes {
   }
 
   /**
-   * Returns the merged JSON of all nodes that respond, as a client of this API receives it. Each
-   * request is one of a few that its caller limits.
+   * Returns the supplier of the merged JSON of all nodes that respond, as a client of this API
+   * receives it. The supplier is slow, and may run on any thread. The caller limits the number of
+   * requests.
    */
-  public Future<JsonObject> read(Vertx vertx, String path, MultiMap query) {
+  public Future<Supplier<JsonObject>> read(String path, MultiMap query) {
     QueryStringEncoder uri = new QueryStringEncoder(path);
     query.forEach(uri::addParam);
     List<Future<NodeReply>> answers = ask(members.get(), uri.toString(), "application/json");
@@ -137,7 +137,7 @@ public final class FanOutRoutes implements AdminRoutes {
     return Future.join(answers)
         .transform(
             over ->
-                vertx.executeBlocking(
+                Future.succeededFuture(
                     () ->
                         merging.apply(
                             bodies(
@@ -145,8 +145,7 @@ public final class FanOutRoutes implements AdminRoutes {
                                     .filter(Future::succeeded)
                                     .map(Future::result)
                                     .filter(each -> each.answer.status() == 200)
-                                    .toList())),
-                    false));
+                                    .toList()))));
   }
 
   private static String uri(RoutingContext context) {

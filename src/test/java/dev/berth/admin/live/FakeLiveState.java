@@ -117,9 +117,9 @@ final class FakeLiveState implements LiveState, LiveState.ControllerState {
   }
 
   @Override
-  public Future<JsonObject> read(String path, MultiMap query) {
+  public Future<Supplier<JsonObject>> read(String path, MultiMap query) {
     reads.add(path);
-    return Future.succeededFuture(
+    JsonObject response =
         switch (path) {
           case "/api/v1/ledger" -> ledger();
           case "/api/v1/requests" -> new JsonObject().put("requests", new JsonArray());
@@ -133,7 +133,8 @@ final class FakeLiveState implements LiveState, LiveState.ControllerState {
                                   .put("number", 7)
                                   .put("time", "2026-01-01T00:00:00Z")
                                   .put("message", line)));
-        });
+        };
+    return Future.succeededFuture(() -> response);
   }
 
   private static JsonObject ledger() {

@@ -200,6 +200,33 @@ class FigureHistoryTest {
   }
 
   @Test
+  void refusedDeploymentIsAdmittedWhenAnotherIsSilent() {
+    history = new FigureHistory(100_000, nowMs);
+    for (int number = 0; number < 100; number++) {
+      report("n1", figures(new DeploymentId("app", "d" + number), 1, 1));
+    }
+    DeploymentId late = new DeploymentId("app", "d99");
+    assertThat(history.curves(late, false)).isNull();
+    nowMs += 20_000;
+    history.end(nowMs, each -> {});
+    report("n1", figures(late, 1, 1));
+    assertThat(history.curves(late, false)).isNotNull();
+    assertThat(history.bytes()).isLessThanOrEqualTo(100_000);
+  }
+
+  @Test
+  void restartsOfANodeLeaveTheStepsOfTheOthersShort() {
+    for (int restart = 0; restart < 1_000; restart++) { // each has its own id
+      report("n1~" + restart, figures(SHOP, 100, 5));
+      endSecond();
+      nowMs += 19_000;
+    }
+    assertThat(json("n1~999", false).getInteger("step_s")).isEqualTo(1);
+    assertThat(json(SHOP, false).getInteger("step_s")).isEqualTo(1);
+    assertThat(history.bytes()).isLessThanOrEqualTo(FigureHistory.MAX_BYTES);
+  }
+
+  @Test
   void hourOfSimulatedTimeLeavesTheHeapFlat() {
     hour();
     long before = usedBytes();

@@ -88,6 +88,31 @@ class LiveRoutesIT {
     }
   }
 
+  @Test
+  void differentTopicsOfAllViewersAreLimited() throws Exception {
+    FigureHistory history = new FigureHistory(FigureHistory.MAX_BYTES, 0);
+    List<FeedClient> viewers = new ArrayList<>();
+    try (AdminClient many =
+        new AdminClient(new LiveRoutes(state, history, 64, System::nanoTime, () -> 1_000))) {
+      for (int viewer = 0; viewer < LiveFeed.MAX_TOPICS / 8; viewer++) {
+        StringBuilder topics = new StringBuilder();
+        for (int topic = 0; topic < 8; topic++) {
+          topics.append("deployment:a%23").append(viewer).append('-').append(topic).append(',');
+        }
+        viewers.add(new FeedClient(many.port, topics.substring(0, topics.length() - 1)));
+        assertThat(viewers.get(viewer).next()).startsWith("event: hello");
+      }
+      HttpResponse<String> refused = many.get("/api/v1/live?topics=overview");
+      assertThat(refused.statusCode()).isEqualTo(503);
+      assertThat(refused.body()).contains("more than 128 topics");
+      viewers.add(new FeedClient(many.port, "deployment:a%230-0"));
+      assertThat(viewers.get(viewers.size() - 1).next()).startsWith("event: hello");
+      for (FeedClient viewer : viewers) {
+        viewer.close();
+      }
+    }
+  }
+
   private double metric(String name) {
     return admin
         .get("/metrics")
@@ -125,7 +150,13 @@ class LiveRoutesIT {
     assertThat(admin.send("HEAD", "/api/v1/live?topics=overview", null).statusCode())
         .isEqualTo(200);
     for (String query :
-        List.of("", "?topics=", "?topics=other", "?topics=overview&x=1", "?topics=deployment:a")) {
+        List.of(
+            "",
+            "?topics=",
+            "?topics=other",
+            "?topics=overview&x=1",
+            "?topics=log&level=loud",
+            "?topics=deployment:a")) {
       assertThat(admin.get("/api/v1/live" + query).statusCode()).as(query).isEqualTo(400);
     }
     String many = "overview,requests,traffic,autoscaling,ledger,reservations,nodes,log,upstreams";
@@ -172,7 +203,9 @@ class LiveRoutesIT {
         .isEqualTo(60);
     assertThat(admin.get("/api/v1/history?deployment=a%23b").statusCode()).isEqualTo(404);
     assertThat(admin.get("/api/v1/history?node=x").statusCode()).isEqualTo(404);
-    for (String query : List.of("deployment=a", "range=year", "node=x&deployment=a%23b", "x=1")) {
+    for (String query :
+        List.of(
+            "deployment=a", "deployment=a%23", "range=year", "node=x&deployment=a%23b", "x=1")) {
       assertThat(admin.get("/api/v1/history?" + query).statusCode()).as(query).isEqualTo(400);
     }
   }

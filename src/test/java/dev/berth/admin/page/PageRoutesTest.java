@@ -3,12 +3,14 @@ package dev.berth.admin.page;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.AdminClient;
+import dev.berth.admin.AdminRoutes;
 import dev.berth.admin.HealthRoutes;
 import dev.berth.config.AdminOptions;
 import dev.berth.config.BearerToken;
 import dev.berth.config.ServeConfig;
 import dev.berth.config.keys.Settings;
 import io.vertx.core.json.JsonObject;
+import io.vertx.ext.web.Router;
 import java.net.http.HttpResponse;
 import java.util.List;
 import org.junit.jupiter.api.AutoClose;
@@ -26,10 +28,22 @@ class PageRoutesTest {
 
   @AutoClose private static final AdminClient ADMIN = admin(TOKENS);
 
+  /** As a worker forwards all paths that it does not serve itself. */
+  private static final class ForwardedRoutes implements AdminRoutes {
+    @Override
+    public void mount(Router router) {
+      router.get("/page/*").handler(context -> context.response().end("forwarded"));
+    }
+  }
+
   private static AdminClient admin(Settings settings) {
     return new AdminClient(
         settings,
-        meters -> List.of(new HealthRoutes(meters), new PageRoutes(true, "node-1", "1.2.3")));
+        meters ->
+            List.of(
+                new HealthRoutes(meters),
+                new PageRoutes(true, "node-1", "1.2.3"),
+                new ForwardedRoutes()));
   }
 
   @Test
@@ -116,7 +130,8 @@ class PageRoutesTest {
   @Test
   void pageIsAbsentWithoutDashboard() {
     Settings off = TOKENS.with(AdminOptions.DASHBOARD, false);
-    try (AdminClient admin = new AdminClient(off, meters -> List.of(new HealthRoutes(meters)))) {
+    try (AdminClient admin =
+        new AdminClient(off, meters -> List.of(new HealthRoutes(meters), new ForwardedRoutes()))) {
       assertThat(admin.get("/", "Accept", BROWSER).statusCode()).isEqualTo(401);
       assertThat(admin.get("/page/index.html").statusCode()).isEqualTo(404);
     }

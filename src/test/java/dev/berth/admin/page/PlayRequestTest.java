@@ -125,4 +125,10 @@ class PlayRequestTest {
         .isInstanceOf(CommandRejectedException.class)
         .hasMessageContaining("(expected: ");
   }
+
+  @Test
+  void auditLogHasNoQuery() {
+    assertThat(PlayRequest.of("{\"path\": \"/a/b?key=secret\"}").subject())
+        .containsExactly("method", "GET", "path", "/a/b");
+  }
 }
