@@ -190,7 +190,10 @@ class LauncherTest {
         .singleElement()
         .asString()
         .endsWith(": HTTP/1.1 503 Service Unavailable: This node is being drained.");
-    assertThat(health("SSH-2.0-x\r\n")).singleElement().asString().contains(": no HTTP response within");
+    assertThat(health("SSH-2.0-x\r\n"))
+        .singleElement()
+        .asString()
+        .contains(": no HTTP response within");
     assertThat(run(Map.of(), launcher, "health", "localhost:x"))
         .containsExactly("berth: health: localhost:x (expected: HOST:PORT)");
   }
