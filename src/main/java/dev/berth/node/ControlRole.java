@@ -468,6 +468,9 @@ final class ControlRole extends LocalController
     @Override
     public void onWelcome(Welcome welcome) {
       side.welcomed(welcome);
+      if (standsBy) { // since the server sent the welcome
+        side.noController();
+      }
       on.proxies().sessions().useCluster(welcome.authority().clusterId());
       standing.registered();
     }

@@ -87,6 +87,7 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   volatile ReplicaSet replicas;
   private volatile RouterSettings settings;
+  private volatile @Nullable QueueFullText queueFull;
   volatile ProxyRules proxying = ProxyRules.NONE;
   private final CompletionRate endedRate = new CompletionRate(); // input of Retry-After
   private volatile Runnable wanted = () -> {}; // runs when a request waits without a replica
@@ -417,19 +418,38 @@ public final class DeploymentRouter implements HandleMetricSource {
     pumpIfWaiting();
   }
 
+  /** The text of a refusal for one limit on queued requests. */
+  private record QueueFullText(int max, String text) {}
+
   public BerthException backPressure(String bound) {
     return backPressure(bound, -1);
   }
 
   /** Returns a refusal with the delay in seconds that replicas stated; -1 for none. */
   BerthException backPressure(String bound, int stated) {
+    return refusal(refusalText(bound), stated);
+  }
+
+  private static String refusalText(String bound) {
+    return "Request dropped due to backpressure (" + bound + ").";
+  }
+
+  private BerthException refusal(String text, int stated) {
     RouterSettings now = settings;
     int configured = now.retryAfterSeconds();
     int retryAfter = stated >= 0 ? stated : configured < 0 ? retryAfter() : configured;
     return new BerthException.BackPressure(
-        "Request dropped due to backpressure (" + bound + ").",
-        OptionalInt.of(retryAfter),
-        OptionalInt.of(now.refusalStatus()));
+        text, OptionalInt.of(retryAfter), OptionalInt.of(now.refusalStatus()));
+  }
+
+  /** Returns the refusal of a request that would be above {@code max} queued ones. Thread-safe. */
+  BerthException queueFull(int max) {
+    QueueFullText last = queueFull; // cached: an overloaded router refuses far more than it runs
+    if (last == null || last.max != max) {
+      last = new QueueFullText(max, refusalText("max_queued_requests: " + max));
+      queueFull = last;
+    }
+    return refusal(last.text, -1);
   }
 
   /** Returns the refusal of a request on a loop whose pending table is full. */

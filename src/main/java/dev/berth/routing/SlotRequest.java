@@ -274,7 +274,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     }
     int max = router.settings().maxQueued();
     if (!router.queue.tryAdmit(max)) {
-      end(router.backPressure("max_queued_requests: " + max), false);
+      end(router.queueFull(max), false);
       return;
     }
     if (!router.bounds.tryQueue(queuedBytes())) {

@@ -67,8 +67,7 @@ public final class Membership {
   private final StateGuard guard;
   private final Map<String, NodeRecord> nodes = new LinkedHashMap<>(); // by name
   private final Map<Long, NodeRecord> byLink = new HashMap<>(); // members with a link
-  private final Map<String, PendingJoin> joining =
-      new HashMap<>(); // HELLOs being committed, by name
+  private final Map<String, PendingJoin> joining = new HashMap<>(); // being committed, by name
   private final Set<String> cordoned = new HashSet<>(); // names, also of absent nodes
   private final List<MemberAction> actions = new ArrayList<>(); // of the current step
   private MemberList told = MemberList.NONE;
@@ -188,11 +187,13 @@ public final class Membership {
     expect(known);
     if (joined != null) {
       NodeRecord node = nodes.get(name);
-      if (node != null && node.who.process().equals(joined.hello.node().process())) {
+      boolean committed = node != null && node.who.process().equals(joined.hello.node().process());
+      String refused = // a stand-by may have begun during the commit
+          committed ? guard.refuses(null) : "registration: not committed (expected: retry)";
+      if (node != null && refused == null) {
         greet(node, joined.link, joined.hello);
       } else {
-        String reason = "registration: not committed (expected: retry)";
-        actions.add(new RefuseHello(joined.link, name, reason));
+        actions.add(new RefuseHello(joined.link, name, refused));
       }
     }
     return done();
@@ -319,9 +320,8 @@ public final class Membership {
       long millis = TimeUnit.NANOSECONDS.toMillis(node.silentNanos);
       end(node, new RemovedAsLost(node.who, "silent for " + millis + " ms"));
     } else if (came && node.untoldNanos > comeNanos()) {
-      end(
-          node,
-          new RemovedAsLost(node.who, "it does not send its inventory")); // a recovery waits for it
+      // a recovery waits for the inventory
+      end(node, new RemovedAsLost(node.who, "it does not send its inventory"));
     }
     if (!node.hasLink() || node.suspected) {
       probe(node);

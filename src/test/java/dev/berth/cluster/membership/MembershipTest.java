@@ -654,6 +654,19 @@ class MembershipTest {
     assertThat(membership.status().standsBy()).startsWith("generation 1, term 5");
   }
 
+  /** The stand-by begins while a registration is being committed. */
+  @Test
+  void registrationThatWasCommittedAfterAStandByIsRefused() {
+    rig.commits = false;
+    long own = rig.join("n1", "a");
+    rig.join(seen(new ClusterEpoch("id-1", 1, 5, 10, "d10")), null);
+    rig.commit(rig.last(RegisterNode.class));
+
+    assertThat(rig.all(SendWelcome.class)).isEmpty();
+    assertThat(rig.last(RefuseHello.class).link()).isEqualTo(own);
+    assertThat(rig.refusal()).startsWith("controller: generation 1, term 5, revision 9");
+  }
+
   @Test
   void controllerWhoseStateLacksTheLastCommandStandsBy() {
     rig.includes = false;
