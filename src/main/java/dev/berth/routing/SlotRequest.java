@@ -3,6 +3,7 @@ package dev.berth.routing;
 import dev.berth.api.BerthException;
 import dev.berth.api.RequestContext;
 import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BatchSettings;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
@@ -201,8 +202,7 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     if (sendsWithoutSlot()) {
       return;
     }
-    if ((router.queue.hasTakersOr(loop.index()) || batchKey() != null || !takeAtOnce())
-        && !leaves()) {
+    if ((router.queue.hasTakersOr(loop.index()) || !takeAtOnce()) && !leaves()) {
       enqueue();
     }
   }
@@ -230,15 +230,25 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
     return false;
   }
 
-  /** Uses a free slot. Returns whether there was one. */
+  /** Uses a free slot, with a batch of its own if an idle replica is eager. Returns whether. */
   private boolean takeAtOnce() {
+    BatchSettings rules = batchKey() == null ? null : router.settings().batching();
+    if (rules != null && !rules.eager()) {
+      return false; // others may join its batch
+    }
     ReplicaSet set = router.replicas;
     RandomGenerator random = loop.ports.random();
     Pick.rank(set, this, loop.ranking, random);
     if (recorder != null) {
       recorder.recordRanking(set, loop.ranking, keyed ? routingKey() : 0);
     }
-    Grant taken = Pick.from(set, loop.ranking, this, holdAtOnce(), random, null);
+    Grant taken =
+        rules == null
+            ? Pick.from(set, loop.ranking, this, holdAtOnce(), random, null)
+            : Pick.atIdle(set, loop.ranking, this, rules, loop.now());
+    if (taken == null && rules != null) {
+      router.pumpIfWaiting();
+    }
     return taken != null && use(taken, false);
   }
 

@@ -13,6 +13,7 @@ public final class Batch implements BatchGroup {
   final String key;
   final BatchSettings rules; // at its opening
   final long id;
+  final BatchMeters meters; // of its method
   final List<BatchEntry> entries = new ArrayList<>();
   int seats; // whose requests have not arrived
   boolean isUsed; // it had a seat or a request
@@ -22,11 +23,12 @@ public final class Batch implements BatchGroup {
   long startedAt;
   int unfinished;
 
-  Batch(BatchTable table, String key, BatchSettings rules, long id) {
+  Batch(BatchTable table, String key, BatchSettings rules, long id, BatchMeters meters) {
     this.table = table;
     this.key = key;
     this.rules = rules;
     this.id = id;
+    this.meters = meters;
   }
 
   /** Returns a number that no other batch of the replica has. */

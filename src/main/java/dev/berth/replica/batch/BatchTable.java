@@ -190,7 +190,7 @@ public final class BatchTable implements BatchSeats {
       long now = nanoClock.getAsLong();
       long took = now - batch.startedAt;
       learntNanos += learntNanos == 0 ? took : (took - learntNanos) >> LEARNING_SHIFT;
-      metersOf(batch).onEnd(took);
+      batch.meters.onEnd(took);
       places--;
       placeFreed = true;
       refill(batch, now);
@@ -292,8 +292,8 @@ public final class BatchTable implements BatchSeats {
 
   /** Starts what is due, and requests the next look. */
   public void look() {
-    List<Batch> fills = new ArrayList<>();
-    List<Batch> starts;
+    List<Batch> fills = List.of();
+    List<Batch> starts = List.of();
     boolean freed;
     long wake;
     synchronized (this) {
@@ -308,10 +308,13 @@ public final class BatchTable implements BatchSeats {
         if (line == null) {
           break;
         }
+        fills = fills.isEmpty() ? new ArrayList<>() : fills;
         fills.add(open(line.head().key, line.rules()));
       }
-      starts = List.copyOf(started);
-      started.clear();
+      if (!started.isEmpty()) {
+        starts = List.copyOf(started);
+        started.clear();
+      }
       freed = placeFreed;
       placeFreed = false;
       wake = nextLook(now);
@@ -365,7 +368,9 @@ public final class BatchTable implements BatchSeats {
   /** Opens a batch with the loose requests of a key that fit, by the rules of the first of them. */
   private Batch open(String key, BatchSettings rules) {
     BatchLine line = lines.get(key);
-    Batch batch = new Batch(this, key, line == null ? rules : line.rules(), ++lastId);
+    BatchMeters of =
+        meters.computeIfAbsent(BatchSettings.methodOf(key), method -> new BatchMeters());
+    Batch batch = new Batch(this, key, line == null ? rules : line.rules(), ++lastId, of);
     places++;
     if (line != null) {
       List<BatchEntry> first = line.entries.subList(0, fitting(line.entries, batch.rules));
@@ -406,9 +411,9 @@ public final class BatchTable implements BatchSeats {
     for (BatchEntry each : batch.entries) {
       each.stage = BatchStage.STARTED;
       each.position = position++;
-      metersOf(batch).onWait(batch.waitedNanos(each));
+      batch.meters.onWait(batch.waitedNanos(each));
     }
-    metersOf(batch).onStart(position, batch.rules.maxSize());
+    batch.meters.onStart(position, batch.rules.maxSize());
     started.add(batch);
   }
 
@@ -424,9 +429,5 @@ public final class BatchTable implements BatchSeats {
       line.add(each, each.rules == null ? batch.rules : each.rules);
     }
     beyond.clear();
-  }
-
-  private BatchMeters metersOf(Batch batch) {
-    return meters.computeIfAbsent(BatchSettings.methodOf(batch.key), method -> new BatchMeters());
   }
 }

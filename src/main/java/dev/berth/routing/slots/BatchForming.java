@@ -366,9 +366,9 @@ public final class BatchForming {
     List<RoutedReplica> order = new ArrayList<>();
     int size = set.eligible.length;
     for (int place = 0; place < source.ranking().size(); place++) {
-      int index = source.ranking().get(place);
-      if (index >= 0 && index < size) {
-        order.add(set.eligible[index]);
+      RoutedReplica ranked = set.at(source.ranking().get(place));
+      if (ranked != null) {
+        order.add(ranked);
       }
     }
     List<RoutedReplica> all = Arrays.asList(set.eligible.clone());

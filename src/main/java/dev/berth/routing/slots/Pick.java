@@ -1,6 +1,9 @@
 package dev.berth.routing.slots;
 
 import dev.berth.api.spi.ReplicaRanker;
+import dev.berth.protocol.BatchGroup;
+import dev.berth.protocol.BatchSettings;
+import dev.berth.protocol.port.BatchSeats;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -41,11 +44,8 @@ public final class Pick {
       @Nullable RoutedReplica kept) {
     int size = set.eligible.length;
     for (int place = 0; place < ranking.size(); place++) {
-      int index = ranking.get(place);
-      if (index < 0 || index >= size) {
-        continue; // a user's ranker wrote to the ranking after its call
-      }
-      Grant grant = ask(set.eligible[index], who, holdNanos, kept);
+      RoutedReplica ranked = set.at(ranking.get(place));
+      Grant grant = ranked == null ? null : ask(ranked, who, holdNanos, kept);
       if (grant != null) {
         return grant;
       }
@@ -55,6 +55,40 @@ public final class Pick {
       Grant grant = ask(set.eligible[(start + i) % size], who, holdNanos, kept);
       if (grant != null) {
         return grant;
+      }
+    }
+    return null;
+  }
+
+  /**
+   * Acquires the request's slots and a batch for this request alone, at the first ranked local
+   * replica that runs no batch. The caller pumps the queue if this method returns null: another
+   * waiter may have met the slots or the batch that this method gave back.
+   *
+   * @param rules rules that start a batch at an idle replica at once
+   * @param nowNanos the time on the instance's clock
+   */
+  public static @Nullable Grant atIdle(
+      ReplicaSet set,
+      ReplicaRanker.Ranking ranking,
+      WaiterOwner who,
+      BatchSettings rules,
+      long nowNanos) {
+    String key = java.util.Objects.requireNonNull(who.batchKey());
+    for (int place = 0; place < ranking.size(); place++) {
+      RoutedReplica each = set.at(ranking.get(place));
+      BatchSeats seats = each == null ? null : each.batches();
+      boolean isIdle = seats != null && !seats.isBusy() && seats.loose(key) == 0;
+      Grant slot = isIdle ? ask(each, who, Grant.RUN, null) : null;
+      if (slot != null) {
+        BatchGroup group = seats.tryOpen(key, nowNanos, rules);
+        if (group == null) {
+          slot.giveBack(who);
+          return null;
+        }
+        Grant seated = slot.seated(group);
+        group.seal();
+        return seated;
       }
     }
     return null;

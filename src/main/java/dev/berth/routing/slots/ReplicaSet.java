@@ -68,6 +68,14 @@ public final class ReplicaSet {
   }
 
   /**
+   * Returns the eligible replica of an index in a ranking; null for none, since a user's ranker may
+   * write to the ranking after its call.
+   */
+  @Nullable RoutedReplica at(int index) {
+    return index >= 0 && index < eligible.length ? eligible[index] : null;
+  }
+
+  /**
    * Returns the routable replicas that are not on blocked loops. If all are on blocked loops,
    * returns all routable replicas, because then it is best to wait for them.
    */

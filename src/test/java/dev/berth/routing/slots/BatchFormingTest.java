@@ -326,6 +326,44 @@ class BatchFormingTest {
     assertThat(granted(first) + granted(later)).isEqualTo(3);
   }
 
+  /** A grant to a request that has not joined the queue. */
+  private @Nullable Grant atIdle() {
+    Asking alone =
+        new Asking(HOLD) {
+          @Override
+          public String batchKey() {
+            return "predict";
+          }
+        };
+    BatchSettings now = java.util.Objects.requireNonNull(rules);
+    Pick.rank(replicas, alone, source.ranking(), source.random());
+    return Pick.atIdle(replicas, source.ranking(), alone, now, clock.getAsLong());
+  }
+
+  @Test
+  void requestAtAnIdleEagerReplicaGetsABatchWithoutTheQueue() {
+    rules = rules(4, true);
+    hosts(1, 8);
+    Host host = hosts.get(0);
+    Grant grant = java.util.Objects.requireNonNull(atIdle());
+    assertThat(java.util.Objects.requireNonNull(grant.batch()).room()).as("sealed").isZero();
+    assertThat(atIdle()).as("a batch gathers").isNull();
+    host.table.add(new Item(clock.getAsLong(), 1), grant.batch());
+    assertThat(host.runs).hasSize(1);
+    assertThat(atIdle()).as("a batch runs").isNull();
+    assertThat(host.replica.ongoing()).isOne();
+    host.end(host.runs.get(0));
+    assertThat(atIdle()).isNotNull();
+  }
+
+  @Test
+  void slotOfARequestThatGetsNoBatchIsGivenBack() {
+    rules = rules(4, 0, true); // another router opens the last batch first
+    hosts(1, 8);
+    assertThat(atIdle()).isNull();
+    assertThat(hosts.get(0).replica.ongoing()).isZero();
+  }
+
   @Test
   void idleEagerReplicaStartsAtOnceAndOthersFillTheNextBatch() {
     rules = rules(4, true);
