@@ -21,14 +21,13 @@ check_image_files() {
   need_jar
   local dist=$PWD/dist file
   BERTH_DIST_JARS=$(dirname "$JAR") "$DEPLOY/dist.sh" "$dist"
-  for file in bin/berth lib/berth.jar lib/berth-cluster.jar lib/berth-examples.jar lib/java-options NOTICE THIRD-PARTY; do
+  for file in bin/berth lib/berth.jar lib/berth-cluster.jar lib/berth-examples.jar lib/java-options examples/images/7-3.png LICENSE NOTICE THIRD-PARTY; do
     [ -s "$dist/$file" ] || fail "deploy/dist.sh made no $file"
   done
   grep -q '\.\./lib/berth-examples.jar' "$dist/conf/quickstart.yaml" || fail "conf/quickstart.yaml names another jar"
-  # By bash, as the folder of temporary files may permit no execution.
-  bash "$dist/bin/berth" validate "$dist/conf/quickstart.yaml" || fail "the quickstart is not valid there"
-  for file in image debian; do
-    bash "$dist/bin/berth" validate "$DEPLOY/$file/berth.yaml" || fail "$file/berth.yaml is not valid"
+  for file in "$dist/conf/quickstart.yaml" "$DEPLOY/image/berth.yaml" "$DEPLOY/debian/berth.yaml"; do
+    # By bash, as the folder of temporary files may permit no execution.
+    bash "$dist/bin/berth" validate "$file" >out 2>&1 || fail "berth validate: $(head -n 1 out | cut -c1-200)"
   done
   ok "deploy/dist.sh makes an installation, and its configurations are valid"
 }

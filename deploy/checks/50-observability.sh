@@ -7,20 +7,20 @@ full grafana
 
 alert_names() { sed -n 's/^ *- alert: //p' "$DEPLOY/prometheus/alerts.yml" | sort -u; }
 
-# Each alert has a heading of its name in the operations guide, and each annotation leads to it.
+# Each alert has a heading of its name in the operations guide, and its annotation names that heading.
 check_prometheus_runbooks() {
   alert_names >alerts
   sed -n 's/^### \(Berth[A-Za-z]*\)$/\1/p' "$ROOT/docs/guide/operations.md" | sort >headings
-  diff alerts headings || fail "the alerts and the runbooks of docs/guide/operations.md differ"
-  sed -n 's/^ *runbook: //p' "$DEPLOY/prometheus/alerts.yml" | sort -u >links
-  sed 's|.*|docs/guide/operations.md#\L&|' alerts | sort -u | diff - links || fail "an annotation names another runbook"
+  diff alerts headings >difference || fail "the alerts (<) and the runbooks (>) of docs/guide/operations.md differ: $(sed -n 2p difference)"
+  sed -n '/^ *- alert: /{s///;h};/^ *runbook: /{s///;H;x;s/\n/ /p}' "$DEPLOY/prometheus/alerts.yml" | sort -u >links
+  sed 's|.*|& docs/guide/operations.md#\L&|' alerts | diff - links >difference || fail "an alert has (>) another runbook than its own (<): $(sed -n 2p difference)"
   ok "$(wc -l <alerts) alerts, each with its runbook"
 }
 
 # Alerts, dashboard and guide name no metric that Berth does not export.
 check_prometheus_metrics() {
   grep -ohE '\b(berth|serve|gen_ai)_[a-z_]+' "$DEPLOY/prometheus/alerts.yml" "$DEPLOY/grafana/berth.json" \
-    "$DEPLOY/prometheus/alerts_test.yml" | sort -u >named
+    "$DEPLOY/prometheus/alerts_test.yml" "$ROOT/docs/guide/operations.md" | sort -u >named
   sed -n 's/^| `\([a-z_]*\)`.*/\1/p' "$ROOT/docs/metrics.md" | sort -u >known
   local name unknown=()
   while read -r name; do
