@@ -23,6 +23,7 @@ check_compose() {
 check_compose_config() {
   need_jar
   need_schemas
+  need promtool prometheus
   umask 022
   mkdir -p opt/bin tls
   printf '#!/bin/sh\nexec java -jar "%s" "$@"\n' "$JAR" >opt/bin/berth
@@ -45,9 +46,7 @@ PYTHON
   done
   java -jar "$JAR" validate control.yaml --set berth.cluster.node=n1 || fail "control.yaml: $(last)"
   java -jar "$JAR" validate worker.yaml --set berth.cluster.node=n2 --set berth.cluster.advertise=n2 || fail "worker.yaml: $(last)"
-  if command -v promtool >/dev/null; then
-    promtool check config --syntax-only "$DEPLOY/compose/prometheus.yml" || fail "prometheus.yml: $(last)"
-  fi
+  promtool check config --syntax-only "$DEPLOY/compose/prometheus.yml" || fail "prometheus.yml: $(last)"
   rm -rf "$WORK/compose-tls"
   cp -r tls "$WORK/compose-tls"
   ok "berth validate takes both files with the certificates and tokens of the first service"
