@@ -102,7 +102,7 @@ check_image_jib() {
   command -v mvn >/dev/null || skip "mvn is not installed"
   store push -q docker.io/library/eclipse-temurin:25-jdk "docker-archive:$PWD/base.tar:base:java"
   local base_tar=$PWD/base.tar
-  (cd "$ROOT" && deploy/image/jib-files.sh && mvn -B -q -Pimage jib:buildTar@image "-Dimage.base=tar://$base_tar") || fail "Jib: $(grep ERROR "$LOGS/image-jib.log" | head -n 1)"
+  (cd "$ROOT" && deploy/image/jib-files.sh && mvn -B -q -Pimage jib:buildTar@image "-Dimage.base=tar://$base_tar") || fail "Jib: $(grep -m 1 ERROR "$LOGS/image-jib.log" || last)"
   mkdir oci && tar -xf "$ROOT/target/berth-image.tar" -C oci
   [ -f oci/index.json ] || fail "target/berth-image.tar is no OCI layout"
   local size base
