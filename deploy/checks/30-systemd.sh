@@ -7,15 +7,18 @@ full systemd-notify
 full systemd-service
 
 check_systemd_units() {
-  local unit role
+  local unit role wrong
   for unit in berth berth-control berth-worker; do
     [ -f "$DEPLOY/systemd/$unit.service" ] || fail "no $unit.service"
+    grep -qx "ExecStart=/usr/bin/berth run /etc/berth/${unit#berth-}.yaml" "$DEPLOY/systemd/$unit.service" || fail "$unit.service: another ExecStart"
+    wrong=$(grep -nEv -m 1 '^($|#|\[(Unit|Service|Install)\]$|[A-Z][A-Za-z]*=)' "$DEPLOY/systemd/$unit.service" || true)
+    [ -z "$wrong" ] || fail "$unit.service: line $wrong"
   done
   # The three differ in their files, their texts and their limits of time, and in nothing else.
   for role in control worker; do
-    ! diff "$DEPLOY/systemd/berth.service" "$DEPLOY/systemd/berth-$role.service" |
-      grep '^[<>]' | grep -Ev '^[<>] (#|Description=|ExecStart=|TimeoutStartSec=|Conflicts=)' ||
-      fail "berth-$role.service differs from berth.service"
+    wrong=$(diff "$DEPLOY/systemd/berth.service" "$DEPLOY/systemd/berth-$role.service" |
+      grep '^[<>]' | grep -Ev -m 1 '^[<>] (#|Description=|ExecStart=|TimeoutStartSec=|Conflicts=)' || true)
+    [ -z "$wrong" ] || fail "berth-$role.service differs from berth.service: $wrong"
   done
   ok "three units, one hardening"
 }

@@ -17,7 +17,7 @@ check_deb_build() {
   command -v mvn >/dev/null || skip "mvn is not installed"
   command -v dpkg-deb >/dev/null || skip "no dpkg-deb"
   need man man-db
-  (cd "$ROOT" && deploy/debian/stage.sh && mvn -B -q -Pdeb jdeb:jdeb@deb) || fail "jdeb: $(grep ERROR "$LOGS/deb-build.log" | head -n 1)"
+  (cd "$ROOT" && deploy/debian/stage.sh && mvn -B -q -Pdeb jdeb:jdeb@deb) || fail "jdeb: $(grep -m 1 ERROR "$LOGS/deb-build.log" || last)"
   local deb=$ROOT/target/berth.deb path
   dpkg-deb -I "$deb"
   dpkg-deb -c "$deb" >list

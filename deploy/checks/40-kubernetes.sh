@@ -44,7 +44,7 @@ check_kustomize_build() {
   need_kustomize
   local each
   for each in "${overlays[@]}"; do
-    overlay "$each" >"$each.yaml" || fail "the overlay $each"
+    overlay "$each" >"$each.yaml" || fail "the overlay $each: $(last)"
   done
   ok "${overlays[*]}: $(cat ./*.yaml | grep -c '^kind:') objects"
 }
@@ -57,7 +57,7 @@ refused() {
 
 check_helm_lint() {
   need_helm
-  "$TOOLS/bin/helm" lint --strict --quiet "$DEPLOY/helm/berth"
+  "$TOOLS/bin/helm" lint --strict --quiet "$DEPLOY/helm/berth" >out 2>&1 || fail "helm lint: $(grep -m 1 -E '\[(ERROR|WARNING)\]' out || tail -n 1 out)"
   # Values that no overlay has.
   chart berth --set service.type=LoadBalancer,http.tlsSecret=web,image.tag=x,javaOptions=-Xlog:gc,networkPolicy.enabled=false,control.adopt=a:1,persistence.storageClass=fast,podAnnotations.a=b,nodeSelector.c=d \
     --set 'image.pullSecrets[0].name=registry,extraVolumes[0].name=s,extraVolumes[0].secret.secretName=s,extraVolumeMounts[0].name=s,extraVolumeMounts[0].mountPath=/s' \
@@ -97,7 +97,7 @@ check_helm_names() {
   for release in "${releases[@]}"; do
     chart "$release" ${values[cluster-managed]} >"$release.yaml"
   done
-  python - "${releases[@]}" <<'PYTHON' || fail "two releases share a name, or a name is too long"
+  python - "${releases[@]}" <<'PYTHON' || fail "two releases share a name, or a name is too long: $(last)"
 import sys, yaml
 owners, wrong = {}, []
 for release in sys.argv[1:]:
@@ -127,7 +127,7 @@ check_kubernetes_same() {
   for each in "${overlays[@]}"; do
     overlay "$each" >overlay.yaml
     chart berth ${values[$each]} >chart.yaml
-    python "$DEPLOY/checks/same_objects.py" overlay.yaml chart.yaml || fail "the overlay $each and the chart differ"
+    python "$DEPLOY/checks/same_objects.py" overlay.yaml chart.yaml || fail "the overlay $each and the chart differ: $(last)"
     python "$DEPLOY/checks/same_objects.py" --plant chart.yaml || fail "$each: a changed field was not found"
   done
   chart berth --set preStopSeconds=16 >other.yaml
@@ -146,7 +146,7 @@ check_kubernetes_fields() {
   overlay cluster >cluster.yaml
   chart berth --set http.tlsSecret=web,persistence.storageClass=fast,podAnnotations.a=b >chart.yaml
   for version in 1.27 1.31 1.34; do
-    "$TOOLS/venv/bin/kubernetes-validate" --quiet --strict -k "$version" ./*.yaml || fail "Kubernetes $version: a field is unknown"
+    "$TOOLS/venv/bin/kubernetes-validate" --quiet --strict -k "$version" ./*.yaml || fail "Kubernetes $version: a field is unknown: $(last)"
   done
   sed 's/seccompProfile/secompProfile/' cluster.yaml >wrong.yaml
   "$TOOLS/venv/bin/kubernetes-validate" --quiet --strict -k 1.34 wrong.yaml && fail "a wrong field was not found"
@@ -161,10 +161,10 @@ check_kubernetes_custom_resources() {
     { go mod tidy && go build -o "$TOOLS/bin/custom-resources" .; } || skip "the Go types of the operators were not built"
   fi
   overlay cluster-managed >all.yaml
-  "$TOOLS/bin/custom-resources" all.yaml || fail "a field is unknown to the operators"
+  "$TOOLS/bin/custom-resources" all.yaml >out 2>&1 || fail "a field is unknown to the operators: $(head -n 1 out)"
   sed 's/dnsNames/dnsName/' all.yaml >wrong.yaml
   "$TOOLS/bin/custom-resources" wrong.yaml && fail "a wrong field was not found"
-  ok "$("$TOOLS/bin/custom-resources" all.yaml): their Go types know every field"
+  ok "$(cat out): their Go types know every field"
 }
 
 # Every file of a ConfigMap, with the files that it names at the same paths below a folder.
@@ -194,7 +194,7 @@ PYTHON
     cp "certificates/$certificate.pem" etc/tls/tls.crt
     cp "certificates/$certificate-key.pem" etc/tls/tls.key
     cp certificates/ca.pem etc/tls/ca.crt
-    java -jar "$JAR" validate "$each.yaml" "${node[@]}" || fail "$each.yaml"
+    java -jar "$JAR" validate "$each.yaml" "${node[@]}" || fail "$each.yaml: $(last)"
     count=$((count + 1))
   done
   sed 's/startup_s/startup/' control.yaml >wrong.yaml

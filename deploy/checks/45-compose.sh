@@ -9,7 +9,7 @@ check_compose() {
   need_go compose-spec github.com/compose-spec/compose-go/v2/cmd@v2.6.0 cmd
   cp -r "$DEPLOY/compose" .
   cd compose || fail "no folder compose"
-  "$TOOLS/bin/compose-spec" compose.yaml >model.yaml || fail "compose-go does not take compose.yaml"
+  "$TOOLS/bin/compose-spec" compose.yaml >model.yaml || fail "compose-go does not take compose.yaml: $(last)"
   sed 's/read_only:/readonly:/' compose.yaml >wrong.yaml
   "$TOOLS/bin/compose-spec" wrong.yaml && fail "a wrong key was not found"
   local source
@@ -23,6 +23,7 @@ check_compose() {
 check_compose_config() {
   need_jar
   need_schemas
+  need promtool prometheus
   umask 022
   mkdir -p opt/bin tls
   printf '#!/bin/sh\nexec java -jar "%s" "$@"\n' "$JAR" >opt/bin/berth
@@ -43,11 +44,9 @@ PYTHON
   for each in control worker; do
     sed 's,/etc/berth/,,' "$DEPLOY/compose/$each.yaml" >"$each.yaml"
   done
-  java -jar "$JAR" validate control.yaml --set berth.cluster.node=n1 || fail control.yaml
-  java -jar "$JAR" validate worker.yaml --set berth.cluster.node=n2 --set berth.cluster.advertise=n2 || fail worker.yaml
-  if command -v promtool >/dev/null; then
-    promtool check config --syntax-only "$DEPLOY/compose/prometheus.yml" || fail prometheus.yml
-  fi
+  java -jar "$JAR" validate control.yaml --set berth.cluster.node=n1 || fail "control.yaml: $(last)"
+  java -jar "$JAR" validate worker.yaml --set berth.cluster.node=n2 --set berth.cluster.advertise=n2 || fail "worker.yaml: $(last)"
+  promtool check config --syntax-only "$DEPLOY/compose/prometheus.yml" || fail "prometheus.yml: $(last)"
   rm -rf "$WORK/compose-tls"
   cp -r tls "$WORK/compose-tls"
   ok "berth validate takes both files with the certificates and tokens of the first service"

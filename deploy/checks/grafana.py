@@ -91,6 +91,8 @@ class Load:
             (port, "GET", "/choose", None, {}),
             (port, "GET", "/sleep?ms=300", None, {}),
             (port, "GET", "/sleep?ms=300", None, late),
+            # On a busy machine, the request above never leaves the queue in its time.
+            (port, "GET", "/sleep?ms=2000", None, {"x-request-timeout-seconds": "1"}),
             (port, "GET", "/sleep?ms=300", None, {}),
             (port, "GET", "/sleep?ms=300", None, {}),
             (port, "GET", "/sleep?ms=300", None, {}),

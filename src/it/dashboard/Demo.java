@@ -1,11 +1,12 @@
 import dev.berth.api.Application;
-import dev.berth.api.BatchHandler;
+import dev.berth.api.AsyncBatchHandler;
 import dev.berth.api.BatchResult;
 import dev.berth.api.Deployment;
 import dev.berth.api.Request;
-import dev.berth.api.RequestContext;
 import dev.berth.api.Response;
-import java.util.List;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.LoggerFactory;
 
 /** Applications with something to see in each view of the page. */
@@ -22,15 +23,15 @@ public final class Demo {
                     .handle("cart")
                     .call(request)
                     .compose(cart -> context.handle("infer").call(request))),
-        Deployment.blocking("cart", (request, context) -> pause(request, 3)),
-        Deployment.blocking("infer", (request, context) -> pause(request, 40)));
+        Deployment.async("cart", (request, context) -> pause(request, 3)),
+        Deployment.async("infer", (request, context) -> pause(request, 40)));
   }
 
   /** Three versions for a split route; the second one fails at times. */
   public static Application versions() {
     return Application.of(
-        Deployment.blocking("v1", (request, context) -> pause(request, 4)),
-        Deployment.blocking(
+        Deployment.async("v1", (request, context) -> pause(request, 4)),
+        Deployment.async(
             "v2",
             (request, context) -> {
               if (System.nanoTime() % 50 == 0) {
@@ -39,34 +40,36 @@ public final class Demo {
               }
               return pause(request, 2);
             }),
-        Deployment.blocking("v3", (request, context) -> pause(request, 2)));
+        Deployment.async("v3", (request, context) -> pause(request, 2)));
   }
 
   /** Batches of at most 8. */
   public static Application squares() {
-    BatchHandler squares =
-        items -> {
-          Thread.sleep(12);
-          return items.stream().map(each -> BatchResult.of(Response.text("1\n"))).toList();
-        };
-    return Application.of(Deployment.batch("squares", squares));
+    AsyncBatchHandler squares =
+        items ->
+            timer(12)
+                .map(done -> items.stream().map(each -> BatchResult.of(Response.text("1\n"))).toList());
+    return Application.of(Deployment.of("squares", replica -> squares));
   }
 
   /** A deployment that autoscales with its load. */
   public static Application scaled() {
-    return Application.of(Deployment.blocking("sleep", (request, context) -> pause(request, 250)));
+    return Application.of(Deployment.async("sleep", (request, context) -> pause(request, 250)));
   }
 
   /** A deployment whose name is HTML. */
   public static Application hostile() {
     return Application.of(
-        Deployment.blocking(
+        Deployment.async(
             "<img src=x onerror=document.title='owned'>", (request, context) -> pause(request, 1)));
   }
 
-  private static Response pause(Request request, int ms) throws InterruptedException {
+  private static Future<Response> pause(Request request, int ms) {
     String text = request.queryParameter("ms");
-    Thread.sleep(text == null ? ms : Integer.parseInt(text));
-    return Response.text("done\n");
+    return timer(text == null ? ms : Integer.parseInt(text)).map(Response.text("done\n"));
+  }
+
+  private static Future<Void> timer(int ms) {
+    return Vertx.currentContext().owner().timer(ms, TimeUnit.MILLISECONDS);
   }
 }
