@@ -53,7 +53,7 @@ final class ApplicationStates {
     this.gone = gone;
   }
 
-  Iterable<ApplicationState> all() {
+  Collection<ApplicationState> all() {
     return applications.values();
   }
 

@@ -1,7 +1,6 @@
 package dev.berth.controller;
 
 import dev.berth.api.DeploymentId;
-import dev.berth.config.keys.Settings;
 import dev.berth.controller.ControllerEvent.OfReplica;
 import dev.berth.controller.autoscaling.HandleReports;
 import dev.berth.protocol.BusMessage.HandleMetricBatch;
@@ -9,8 +8,8 @@ import dev.berth.view.ApplicationDetails;
 import dev.berth.view.ApplicationStatus;
 import dev.berth.view.ServeDetails;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -45,6 +44,8 @@ public final class Controller {
   private final DeploymentStates deployments;
   private final ApplicationStates applications;
   private final NodeStates nodes;
+  // Details without configurations since the last change, by application; none with autoscaling.
+  private final Map<String, ApplicationDetails> unchanged = new HashMap<>();
   private boolean recovering;
 
   public Controller(ControllerPorts ports) {
@@ -82,6 +83,7 @@ public final class Controller {
   /** Handles an event and returns its actions; an event without effect returns none. */
   public List<ControllerAction> on(ControllerEvent event, long nowNanos) {
     ReconcilePass turn = new ReconcilePass(nowNanos);
+    unchanged.clear();
     if (event instanceof ControllerEvent.Declared declared) {
       applications.declare(declared.application(), turn);
     } else if (event instanceof ControllerEvent.Withdrawn withdrawn) {
@@ -128,6 +130,7 @@ public final class Controller {
   /** Returns the actions that are due by time; called at {@link #nextWakeNanos}. */
   public List<ControllerAction> wake(long nowNanos) {
     ReconcilePass turn = new ReconcilePass(nowNanos);
+    unchanged.clear();
     if (recovery.ends(nowNanos)) {
       applications.stopUnclaimed(turn);
       applications.touchAll(turn);
@@ -150,6 +153,7 @@ public final class Controller {
     while (true) {
       DeploymentState deployment = turn.nextDeployment();
       if (deployment != null) {
+        unchanged.clear();
         if (!recovery.isPending()) {
           deployments.settle(deployment, turn);
         }
@@ -219,16 +223,35 @@ public final class Controller {
 
   /** Returns the details of one application; null when it is not declared. */
   public @Nullable ApplicationDetails details(String name, long nowNanos) {
-    long nowMs = ports.wallMillis().getAsLong();
     ApplicationState application = applications.get(name);
-    return application == null
-        ? null
-        : application.details(ports.config(), it -> autoscaled.view(it, nowNanos, nowMs));
+    return application == null ? null : details(application, nowNanos);
   }
 
-  /** Returns the details of all applications, without the configurations of their deployments. */
+  private ApplicationDetails details(ApplicationState of, long nowNanos) {
+    return of.details(ports.config(), it -> view(it, nowNanos));
+  }
+
+  private @Nullable ScalingView view(DeploymentState of, long nowNanos) {
+    return autoscaled.view(of, nowNanos, ports.wallMillis().getAsLong());
+  }
+
+  /**
+   * Returns the details of all applications, without the configurations of their deployments.
+   * Applications that have not changed since the last call have the same details.
+   */
   public ServeDetails overview(long nowNanos) {
-    return details(null, null, nowNanos, settings -> Map.of());
+    return details(null, null, it -> overview(it, nowNanos));
+  }
+
+  private ApplicationDetails overview(ApplicationState of, long nowNanos) {
+    ApplicationDetails made = unchanged.get(of.name);
+    if (made == null) {
+      made = of.details(settings -> Map.of(), it -> view(it, nowNanos));
+      if (made.deployments().stream().allMatch(each -> each.autoscaling() == null)) {
+        unchanged.put(of.name, made);
+      }
+    }
+    return made;
   }
 
   /** Passes the desired number of replicas of each deployment to an action. */
@@ -246,20 +269,16 @@ public final class Controller {
    */
   public ServeDetails details(
       @Nullable Double targetCapacity, @Nullable String stateDir, long nowNanos) {
-    return details(targetCapacity, stateDir, nowNanos, ports.config());
+    return details(targetCapacity, stateDir, it -> details(it, nowNanos));
   }
 
   private ServeDetails details(
       @Nullable Double targetCapacity,
       @Nullable String stateDir,
-      long nowNanos,
-      Function<Settings, Map<String, @Nullable Object>> config) {
-    List<ApplicationDetails> all = new ArrayList<>();
-    long nowMs = ports.wallMillis().getAsLong();
-    for (ApplicationState application : applications.all()) {
-      all.add(application.details(config, it -> autoscaled.view(it, nowNanos, nowMs)));
-    }
+      Function<ApplicationState, ApplicationDetails> shown) {
+    List<ApplicationDetails> all = applications.all().stream().map(shown).toList();
     Epoch epoch = ports.epoch();
+    long nowMs = ports.wallMillis().getAsLong();
     return new ServeDetails(
         epoch.node(), epoch.term(), startedMs, nowMs, targetCapacity, stateDir, all);
   }
@@ -271,8 +290,6 @@ public final class Controller {
   public @Nullable ScalingView autoscaling(DeploymentId id, long nowNanos) {
     ApplicationState application = applications.get(id.application());
     DeploymentState deployment = application == null ? null : application.deployments.get(id);
-    return deployment == null
-        ? null
-        : autoscaled.view(deployment, nowNanos, ports.wallMillis().getAsLong());
+    return deployment == null ? null : view(deployment, nowNanos);
   }
 }

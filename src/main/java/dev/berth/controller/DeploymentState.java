@@ -12,9 +12,11 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -195,16 +197,14 @@ final class DeploymentState {
       boolean paused,
       @Nullable ScalingView autoscaling) {
     List<ReplicaDetails> all = new ArrayList<>(replicas.size());
-    Map<String, Boolean> routable = new LinkedHashMap<>();
-    RoutingSnapshot last = published;
-    if (last != null) {
-      last.replicas().forEach(each -> routable.put(each.replica().replicaId(), each.routable()));
+    Set<String> routable = new HashSet<>();
+    if (published != null) {
+      published.replicas().stream()
+          .filter(RoutingSnapshot.SnapshotReplica::routable)
+          .forEach(each -> routable.add(each.replica().replicaId()));
     }
-    for (ReplicaRecord replica : replicas.values()) {
-      all.add(
-          details(
-              replica, replica.phase, routable.getOrDefault(replica.id, false), replica.reason));
-    }
+    replicas.forEach(
+        (name, each) -> all.add(details(each, each.phase, routable.contains(name), each.reason)));
     return new DeploymentDetails(
         id.name(),
         progress.standing().status(),
@@ -219,10 +219,8 @@ final class DeploymentState {
   }
 
   int wantedReplicas() {
-    if (deleting) {
-      return 0;
-    }
-    return wanted < 0 ? target.settings().get(DeploymentConfig.NUM_REPLICAS) : wanted;
+    int ofTarget = wanted < 0 ? target.settings().get(DeploymentConfig.NUM_REPLICAS) : wanted;
+    return deleting ? 0 : ofTarget;
   }
 
   private static final String CARRIERS =

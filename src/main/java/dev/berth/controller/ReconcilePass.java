@@ -58,12 +58,8 @@ final class ReconcilePass {
   }
 
   private static <T> @Nullable T next(Set<T> of) {
-    var all = of.iterator();
-    if (!all.hasNext()) {
-      return null;
-    }
-    T first = all.next();
-    all.remove();
+    T first = of.isEmpty() ? null : of.iterator().next();
+    of.remove(first);
     return first;
   }
 }

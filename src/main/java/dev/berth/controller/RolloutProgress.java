@@ -129,10 +129,7 @@ record RolloutProgress(
     if (!DeploymentConfig.withReplicas(before.settings(), more).equals(after.settings())) {
       return with(DeploymentCondition.UPDATING);
     }
-    if (fewer == more) {
-      return this;
-    }
-    return with(standing.scaling(more > fewer));
+    return fewer == more ? this : with(standing.scaling(more > fewer));
   }
 
   /** Returns the progress with the target that was complete under an earlier controller. */

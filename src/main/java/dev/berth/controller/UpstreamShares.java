@@ -393,10 +393,8 @@ final class UpstreamShares {
 
     private int wantedSlots(ReplicaRecord replica) {
       Settings entry = replica.isActive() ? entry(replica) : null;
-      if (replica.deployment.held) {
-        return grantedSlots(replica.id);
-      }
-      return entry == null ? 0 : entry.get(UpstreamOptions.MAX_ONGOING_REQUESTS);
+      int wanted = entry == null ? 0 : entry.get(UpstreamOptions.MAX_ONGOING_REQUESTS);
+      return replica.deployment.held ? grantedSlots(replica.id) : wanted;
     }
 
     private int grantedSlots(String replicaId) {

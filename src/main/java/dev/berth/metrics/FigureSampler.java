@@ -58,7 +58,7 @@ final class FigureSampler {
     try {
       of(source.deployment()).add(source);
     } catch (RuntimeException broken) {
-      // It has no figures. The pusher reads it too, and counts it.
+      // The figures lack this source. The pusher reads the source, too, and counts the failure.
     }
   }
 

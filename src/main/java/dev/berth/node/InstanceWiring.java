@@ -280,7 +280,7 @@ final class InstanceWiring {
                   || reservations.permitsTaken() > 0
                   || IntStream.range(0, plane.loops()).anyMatch(plane::isBusy);
             });
-    plane.host.onTouch(() -> loops.control().execute(upkeep::need));
+    plane.host.onTouch(() -> loops.control().execute(upkeep.checks::need));
     meters.addCounter("berth_audits_failed", () -> upkeep.mismatches);
     meters.add(pusher::show);
     meters.add(into -> InstanceSeries.show(plane, config.settings(), into));
@@ -291,7 +291,7 @@ final class InstanceWiring {
     Runnable watchClosely =
         () -> {
           watch.need();
-          upkeep.need();
+          upkeep.sweepTicks.need();
         };
     Runnable woken = () -> loops.control().execute(watchClosely);
     List<Future<?>> started = new ArrayList<>();

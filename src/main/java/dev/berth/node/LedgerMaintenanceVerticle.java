@@ -12,14 +12,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Expires leases and audits ledgers on the control loop, so that a blocked serving loop keeps no
- * lease alive.
+ * lease alive. Health checks have their own ticks: with a thousand replicas one is due all the
+ * time, and idle ledgers need a sweep per second only.
  */
 final class LedgerMaintenanceVerticle extends VerticleBase {
   private static final Logger LOG = LoggerFactory.getLogger(LedgerMaintenanceVerticle.class);
   private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
   private static final int SWEEPS_PER_ROUND = 10; // a ledger is audited once a second
 
-  private final TickTimer.LoopTick ticks;
+  final TickTimer.LoopTick checks; // of replicas
+  final TickTimer.LoopTick sweepTicks;
   private final ReplicaHost replicas;
   private final BooleanSupplier alsoSwept;
   private int sweeps;
@@ -34,28 +36,24 @@ final class LedgerMaintenanceVerticle extends VerticleBase {
    *     second
    */
   LedgerMaintenanceVerticle(TickTimer control, ReplicaHost replicas, BooleanSupplier alsoSwept) {
-    this.ticks = control.every(SWEEP_NANOS);
+    this.checks = control.every(SWEEP_NANOS);
+    this.sweepTicks = control.every(SWEEP_NANOS);
     this.replicas = replicas;
     this.alsoSwept = alsoSwept;
   }
 
   @Override
   public Future<?> start() {
-    ticks.start(this::tick, () -> {});
+    checks.start(replicas::tick, () -> {});
+    sweepTicks.start(this::tick, () -> {});
     return Future.succeededFuture();
   }
 
-  /** Ensures a tick within 100 ms. Called on the control loop. */
-  void need() {
-    ticks.need();
-  }
-
-  /** Returns the nanoseconds until the next tick is needed. */
+  /** Sweeps once. Returns the nanoseconds until the next sweep is needed. */
   long tick() {
     boolean leases = replicas.sweep(sweeps++, idle ? 1 : SWEEPS_PER_ROUND, this::mismatched);
-    long due = replicas.tick();
     idle = !alsoSwept.getAsBoolean() && !leases;
-    return idle ? Math.min(due, TickTimer.IDLE_NANOS) : 0;
+    return idle ? TickTimer.IDLE_NANOS : 0;
   }
 
   /**
@@ -71,7 +69,8 @@ final class LedgerMaintenanceVerticle extends VerticleBase {
 
   @Override
   public Future<?> stop() {
-    ticks.stop();
+    checks.stop();
+    sweepTicks.stop();
     return Future.succeededFuture();
   }
 }

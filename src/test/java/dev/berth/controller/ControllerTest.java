@@ -63,6 +63,15 @@ class ControllerTest {
   // --- declaring ---
 
   @Test
+  void unchangedApplicationKeepsItsOverview() {
+    it.declare("app", of(FRONT, "v1", 1));
+    it.finish();
+    ApplicationDetails before = it.controller.overview(it.now).applications().get(0);
+    it.report(List.of(), List.of());
+    assertThat(it.controller.overview(it.now).applications().get(0)).isSameAs(before);
+  }
+
+  @Test
   void whatIsDeclaredIsBuiltThenConfiguredThenStartedAndRunsWhenAllOfItDoes() {
     it.builds = false;
     it.declare("app", of(FRONT, "v1", 1), of(MODEL, "v1", 2));

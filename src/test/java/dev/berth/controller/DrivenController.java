@@ -156,6 +156,9 @@ final class DrivenController {
   }
 
   List<ControllerAction> apply(List<ControllerAction> actions) {
+    if (!controller.overview(now).equals(controller.details(null, null, now))) {
+      throw new AssertionError("overview: not of the present state");
+    }
     log.addAll(actions);
     for (ControllerAction action : actions) {
       if (action instanceof StartReplica start) {

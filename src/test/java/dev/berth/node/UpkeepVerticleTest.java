@@ -9,6 +9,10 @@ import dev.berth.protocol.port.TickTimer;
 import dev.berth.replica.MismatchedReplica;
 import dev.berth.view.LedgerView;
 import dev.berth.view.LedgerView.Audit;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
@@ -38,6 +42,30 @@ class UpkeepVerticleTest {
     seconds(5);
     assertThat(rig.view().lastAudit().ageNanos()).isLessThanOrEqualTo(1_000_000_000L);
     assertThat(lines.all()).isEmpty();
+  }
+
+  @Test
+  void idleLedgersAreSweptOncePerSecondAlthoughHealthChecksAreDue() {
+    AtomicLong now = new AtomicLong();
+    AtomicReference<Runnable> armed = new AtomicReference<>();
+    AtomicInteger sweeps = new AtomicInteger();
+    TickTimer timer =
+        new TickTimer(
+            (delay, task) -> {
+              armed.set(task);
+              return () -> {};
+            },
+            now::get);
+    LedgerMaintenanceVerticle idle =
+        new LedgerMaintenanceVerticle(timer, rig.host(), () -> sweeps.incrementAndGet() < 0);
+    idle.start();
+    for (int tick = 0; tick < 10 * TICKS_PER_SECOND; tick++) {
+      rig.advanceMillis(100);
+      now.addAndGet(TimeUnit.MILLISECONDS.toNanos(100));
+      idle.checks.need();
+      armed.get().run();
+    }
+    assertThat(sweeps.get()).isBetween(9, 11);
   }
 
   @Test

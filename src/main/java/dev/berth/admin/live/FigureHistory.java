@@ -37,15 +37,8 @@ public final class FigureHistory {
   /** Columns of a deployment's rows. */
   static final List<String> COLUMNS =
       List.of(
-          "requests_per_s",
-          "errors_per_s",
-          "p50_ms",
-          "p99_ms",
-          "queue",
-          "slots_used",
-          "slots",
-          "replicas",
-          "target");
+          "requests_per_s errors_per_s p50_ms p99_ms queue slots_used slots replicas target"
+              .split(" "));
 
   private static final List<String> NODE_COLUMNS = List.of("loop_lag_ms");
 
@@ -71,7 +64,8 @@ public final class FigureHistory {
       new ConcurrentHashMap<>(); // by deployment or node
   private final Map<String, NodeReading> nodes = new ConcurrentHashMap<>();
   private int level;
-  private boolean full; // a series was refused in this second
+  private boolean full; // a series or figures were refused in this second
+  private int held; // figures of further nodes than the first of each series
   private long endedMs;
   private volatile long bytes;
   private volatile long refused;
@@ -114,7 +108,9 @@ public final class FigureHistory {
     nodes.put(batch.node(), new NodeReading(number, nowMs, seconds, told.loopLagMicros() / 1e3));
     for (DeploymentFigures each : told.deployments()) {
       HistorySeries into = of(each.deployment(), nowMs);
-      if (into != null) {
+      boolean more = into != null && !into.held.isEmpty() && !into.held.containsKey(batch.node());
+      if (into != null && (!more || fits(nowMs))) {
+        held += more ? 1 : 0;
         into.held.put(batch.node(), new HeldFigures(each, number));
         into.addLatencies(each);
         series.get(ALL).addLatencies(each);
@@ -144,14 +140,20 @@ public final class FigureHistory {
     all.seenMs = nowMs;
     double[] total = new double[COLUMNS.size()];
     Arrays.fill(all.latencies, 0);
-    series.forEach((key, each) -> each.latest = each == all ? total : row(key, each, nowMs));
+    series.forEach((key, each) -> each.setLatest(each == all ? all.latest : row(key, each, nowMs)));
     series.forEach((key, each) -> add(key, each, total, all.latencies));
     HistorySeries.quantiles(all.latencies, total);
+    all.setLatest(total);
     series.values().forEach(each -> each.end(endedMs, nowMs));
     endedMs = nowMs;
     full = false;
     series.values().removeIf(each -> nowMs - each.seenMs > DAY_MS);
-    bytes = series.size() * bytesOfOne();
+    held = countHeld();
+    bytes = bytes(0);
+  }
+
+  private int countHeld() {
+    return series.values().stream().mapToInt(each -> Math.max(0, each.held.size() - 1)).sum();
   }
 
   /** Returns the row of the last second. */
@@ -175,7 +177,9 @@ public final class FigureHistory {
       for (int i = 0; i < total.length; i++) {
         total[i] += Double.isNaN(of.latest[i]) ? 0 : of.latest[i];
       }
-      Arrays.setAll(latencies, i -> latencies[i] + of.latencies[i]);
+      for (int i = 0; i < latencies.length; i++) {
+        latencies[i] += of.latencies[i];
+      }
     }
   }
 
@@ -208,20 +212,22 @@ public final class FigureHistory {
     return found;
   }
 
+  /** Returns whether another series and figures of another node fit; makes room for them. */
   private boolean fits(long nowMs) {
     if (full) { // the search below would read all series for each of thousands
       refused++;
       return false;
     }
-    if (wantedBytes() > maxBytes) {
+    if (bytes(1) > maxBytes) {
       series.entrySet().removeIf(each -> isOver(each.getKey(), nowMs - each.getValue().seenMs));
+      held = countHeld();
     }
-    while (wantedBytes() > maxBytes && level < STEPS.length - 1) {
+    while (bytes(1) > maxBytes && level < STEPS.length - 1) {
       int[] steps = STEPS[++level];
       series.values().forEach(each -> each.coarsen(steps[0], steps[1]));
     }
-    if (wantedBytes() <= maxBytes) {
-      bytes = wantedBytes();
+    if (bytes(1) <= maxBytes) {
+      bytes = bytes(1);
       return true;
     }
     Map.Entry<Object, HistorySeries> oldest =
@@ -243,13 +249,11 @@ public final class FigureHistory {
     return key != ALL && silentMs > (key instanceof String ? SILENCE_TIMEOUT_MS : HOUR_MS);
   }
 
-  private long wantedBytes() {
-    return (series.size() + 1) * bytesOfOne();
-  }
-
-  /** Returns the bytes of a deployment's series; a node's series has fewer. */
-  private long bytesOfOne() {
-    return HistorySeries.bytes(COLUMNS.size(), STEPS[level][0], STEPS[level][1]);
+  /** Returns the bytes with more series and figures; a node's series counts as a deployment's. */
+  private long bytes(int more) {
+    int[] steps = STEPS[level];
+    return (series.size() + more) * HistorySeries.bytes(COLUMNS.size(), steps[0], steps[1])
+        + (held + more) * HistorySeries.HELD_BYTES;
   }
 
   private static List<String> columns(Object key) {
@@ -257,6 +261,12 @@ public final class FigureHistory {
   }
 
   // --- reads ---
+
+  /** Returns the row of the last second; the same array as before if it is equal. Thread-safe. */
+  double @Nullable [] row(DeploymentId deployment) {
+    HistorySeries found = series.get(deployment);
+    return found == null ? null : found.latest;
+  }
 
   /** Adds the figures of a deployment in the last second; null stands for all deployments. */
   JsonObject addFigures(@Nullable DeploymentId deployment, JsonObject into) {
@@ -273,13 +283,9 @@ public final class FigureHistory {
     return reading == null ? null : shown(reading.lagMs);
   }
 
-  /** Returns the nodes that report. */
-  Iterable<String> nodes() {
-    return nodes.keySet();
-  }
-
   /**
-   * Returns the curves of a series now; null if it is unknown. The JSON may be made on any thread.
+   * Returns the curves of a series now; null if it is unknown. Copies a ring of at most 91 KB; the
+   * JSON may be made on any thread.
    *
    * @param key a deployment, the id of a node, or null for the sum of all deployments
    */
@@ -288,23 +294,18 @@ public final class FigureHistory {
     if (found == null) {
       return null;
     }
-    HistoryRing ring = found.ring(ofDay);
-    List<String> names = columns(key == null ? ALL : key);
+    HistoryRing ring = found.ring(ofDay).copy();
     long first = ring.stepOf(endedMs) - ring.length; // the last step is not over yet
-    double[] values = new double[names.size() * ring.length];
-    for (int i = 0; i < values.length; i++) {
-      values[i] = ring.at(first + i % ring.length, i / ring.length);
-    }
-    return () -> curves(ring, ofDay, first, names, values);
+    return () -> curves(ring, ofDay, first, columns(key == null ? ALL : key));
   }
 
   private static JsonObject curves(
-      HistoryRing ring, boolean ofDay, long first, List<String> names, double[] values) {
+      HistoryRing ring, boolean ofDay, long first, List<String> names) {
     JsonObject curves = new JsonObject();
     for (int column = 0; column < names.size(); column++) {
       JsonArray curve = new JsonArray();
       for (int i = 0; i < ring.length; i++) {
-        curve.add(shown(values[column * ring.length + i]));
+        curve.add(shown(ring.at(first + i, column)));
       }
       curves.put(names.get(column), curve);
     }

@@ -1,6 +1,7 @@
 package dev.berth.admin.live;
 
 import java.util.Arrays;
+import java.util.stream.LongStream;
 
 /**
  * Ring buffer of rows, one per step of time, with 2 bytes per number. A number has 12 significant
@@ -22,6 +23,14 @@ final class HistoryRing {
     this.length = length;
     this.cells = new short[columns * length];
     Arrays.fill(cells, (short) MISSING);
+  }
+
+  /** Returns a copy that does not change. */
+  HistoryRing copy() {
+    HistoryRing made = new HistoryRing(columns, stepS, length);
+    System.arraycopy(cells, 0, made.cells, 0, cells.length);
+    made.newest = newest;
+    return made;
   }
 
   /** Returns the number of the step that contains a time. */
@@ -76,16 +85,11 @@ final class HistoryRing {
   }
 
   private double mean(long from, int steps, int column) {
-    double sum = 0;
-    int count = 0;
-    for (long step = from; step < from + steps; step++) {
-      double value = at(step, column);
-      if (!Double.isNaN(value)) {
-        sum += value;
-        count++;
-      }
-    }
-    return count == 0 ? Double.NaN : sum / count;
+    return LongStream.range(from, from + steps)
+        .mapToDouble(step -> at(step, column))
+        .filter(value -> !Double.isNaN(value))
+        .average()
+        .orElse(Double.NaN);
   }
 
   private int place(long step, int column) {

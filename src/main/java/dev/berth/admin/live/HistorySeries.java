@@ -6,7 +6,6 @@ import dev.berth.protocol.NodeFigures.LatencyCount;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.stream.LongStream;
 
 /**
  * Curves of one deployment, of the sum of all, or of a node: an hour in short steps, and a day in
@@ -17,8 +16,11 @@ final class HistorySeries {
   static final int P99 = 3;
   static final int TARGET = 8;
 
-  /** Bytes of a series without its rings, rounded up. */
-  private static final int FIXED_BYTES = 1 << 10;
+  /** Upper estimate of the bytes of a {@link HeldFigures}, whose latencies are in 20 buckets. */
+  static final long HELD_BYTES = 640;
+
+  /** Bytes of a series with the figures of one node, without its rings, rounded up. */
+  private static final long FIXED_BYTES = (1 << 10) + HELD_BYTES;
 
   /** Last figures of a deployment on one node, with the number of the node's reading. */
   record HeldFigures(DeploymentFigures figures, long reading) {}
@@ -55,7 +57,7 @@ final class HistorySeries {
   }
 
   final Map<String, HeldFigures> held = new HashMap<>(2); // by node
-  volatile double[] latest; // row of the last second, which no longer changes
+  volatile double[] latest; // row of the last second, replaced only by a different one
   final long[] latencies = new long[LatencyBuckets.buckets()]; // of the last second
   double target = Double.NaN;
   long seenMs; // time of the last figures, or of the last target
@@ -76,6 +78,10 @@ final class HistorySeries {
     return FIXED_BYTES + 2L * columns * (3_600 / hourStepS + 86_400 / dayStepS);
   }
 
+  void setLatest(double[] row) {
+    latest = Arrays.equals(row, latest) ? latest : row;
+  }
+
   HistoryRing ring(boolean ofDay) {
     return ofDay ? day : hour;
   }
@@ -90,7 +96,10 @@ final class HistorySeries {
    */
   static void quantiles(long[] latencies, double[] row) {
     if (row.length > P99) {
-      long all = LongStream.of(latencies).sum();
+      long all = 0;
+      for (long each : latencies) {
+        all += each;
+      }
       row[P50] = all == 0 ? Double.NaN : LatencyBuckets.quantileMs(latencies, 0.5 * all);
       row[P99] = all == 0 ? Double.NaN : LatencyBuckets.quantileMs(latencies, 0.99 * all);
     }

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * changes. Without viewers it reads nothing.
  *
  * <p><b>Cost.</b> A round reads the topics once per second, or less often, so that rounds take at
- * most 1/500 of the time; but at least every 5 s. Comparison and JSON are the work of another
+ * most 1/1000 of the time; but at least every 5 s. Comparison and JSON are the work of another
  * thread.
  *
  * <p><b>Concurrency.</b> Confined to the control loop. One round at a time.
@@ -49,7 +49,7 @@ final class LiveFeed {
   static final int MAX_TOPICS = 128;
 
   /** Time of rest per time of work. */
-  private static final long REST_FACTOR = 500;
+  private static final long REST_FACTOR = 1_000;
 
   /** Minimum time between two rounds, which new viewers may cause. */
   private static final long MIN_INTERVAL_NANOS = INTERVAL_NANOS / 5;

@@ -15,6 +15,7 @@ import io.vertx.core.MultiMap;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,7 +25,10 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Entries of the topics, in the JSON of the admin API. Confined to the control loop. */
+/**
+ * Entries of the topics, in the JSON of the admin API. Confined to the control loop, except the
+ * suppliers of entries, which run on another thread, one round at a time.
+ */
 final class LiveReader implements LiveFeed.TopicReader {
   private static final String LEDGER = "/api/v1/ledger";
 
@@ -45,8 +49,13 @@ final class LiveReader implements LiveFeed.TopicReader {
   private static final List<String> ROLLOUT = List.of("current", "old", "starting", "draining");
   private static final String ID = "replica_id";
 
+  /** Entry of an application. It stays valid while the details and the rows are the same. */
+  private record ShownApplication(
+      String key, ApplicationDetails of, List<double @Nullable []> rows, JsonObject entry) {}
+
   private final LiveState state;
   private final FigureHistory history;
+  private Map<String, ShownApplication> shown = Map.of(); // of the last overview, by name
   private @Nullable ServeDetails applications; // of this round
   private @Nullable Future<Supplier<JsonObject>> ledger;
 
@@ -84,11 +93,8 @@ final class LiveReader implements LiveFeed.TopicReader {
   // --- state of the controller ---
 
   private ServeDetails applications() {
-    ServeDetails read = applications;
-    if (read == null) {
-      read = state.controller().applications();
-      applications = read;
-    }
+    ServeDetails read = applications == null ? state.controller().applications() : applications;
+    applications = read;
     return read;
   }
 
@@ -104,24 +110,25 @@ final class LiveReader implements LiveFeed.TopicReader {
 
   private Map<String, ?> overview(List<ApplicationDetails> all, @Nullable ClusterDetails cluster) {
     Map<String, JsonObject> entries = new LinkedHashMap<>();
+    Map<String, ShownApplication> made = new HashMap<>();
     long replicas = replicas(all);
     int targets = 0;
     for (ApplicationDetails each : all) {
-      entries.put("app/" + each.name(), application(each));
+      ShownApplication application = shown(each);
+      made.put(each.name(), application);
+      entries.put(application.key, application.entry);
       for (DeploymentDetails deployment : each.deployments()) {
         targets += deployment.targetReplicas();
       }
     }
+    shown = made;
     Map<String, JsonObject> nodes = nodes(cluster, replicas);
     nodes.remove("cluster");
     entries.putAll(nodes);
-    double lag =
-        nodes.values().stream()
-            .map(each -> each.getDouble("loop_lag_ms"))
-            .filter(Objects::nonNull)
-            .mapToDouble(Double::doubleValue)
-            .max()
-            .orElse(0);
+    double lag = 0;
+    for (JsonObject each : nodes.values()) {
+      lag = Math.max(lag, Objects.requireNonNullElse(each.getDouble("loop_lag_ms"), 0.0));
+    }
     long healthy = all.stream().filter(each -> each.status() == ApplicationStatus.RUNNING).count();
     JsonObject total =
         new JsonObject()
@@ -133,6 +140,17 @@ final class LiveReader implements LiveFeed.TopicReader {
             .put("loop_lag_ms", lag);
     entries.put("total", history.addFigures(null, total));
     return entries;
+  }
+
+  /** Returns the entry of an application: the last one if nothing has changed. */
+  private ShownApplication shown(ApplicationDetails of) {
+    List<double @Nullable []> rows = new ArrayList<>(of.deployments().size());
+    of.deployments()
+        .forEach(each -> rows.add(history.row(new DeploymentId(of.name(), each.name()))));
+    ShownApplication last = shown.get(of.name());
+    return last != null && last.of.equals(of) && last.rows.equals(rows)
+        ? last
+        : new ShownApplication("app/" + of.name(), of, rows, application(of));
   }
 
   private JsonObject application(ApplicationDetails of) {
@@ -178,12 +196,8 @@ final class LiveReader implements LiveFeed.TopicReader {
     Map<String, JsonObject> entries = new LinkedHashMap<>();
     if (cluster == null) {
       JsonObject own = new JsonObject().put("name", state.node()).put("node_id", state.node());
-      entries.put(
-          "node/" + state.node(),
-          own.put("state", "ALIVE")
-              .put("replicas", replicas)
-              .put("role", "single")
-              .put("loop_lag_ms", history.lagMs(state.node())));
+      own.put("state", "ALIVE").put("replicas", replicas).put("role", "single");
+      entries.put("node/" + state.node(), own.put("loop_lag_ms", history.lagMs(state.node())));
       return entries;
     }
     JsonObject all = ServeJson.of(cluster);
@@ -260,12 +274,10 @@ final class LiveReader implements LiveFeed.TopicReader {
       ServeDetails all = applications();
       return Future.succeededFuture(() -> autoscaling(all));
     }
-    Supplier<JsonObject> decisions =
-        state.controller().decisions(new DeploymentId(topic.application(), topic.deployment()));
+    DeploymentId id = new DeploymentId(topic.application(), topic.deployment());
+    Supplier<JsonObject> decisions = state.controller().decisions(id);
     if (decisions == null) {
-      throw CommandRejectedException.notFound(
-          "deployment: %s (expected: an autoscaled one)",
-          topic.application() + "#" + topic.deployment());
+      throw CommandRejectedException.notFound("deployment: %s (expected: an autoscaled one)", id);
     }
     return Future.succeededFuture(() -> decisions(decisions.get()));
   }
@@ -287,11 +299,8 @@ final class LiveReader implements LiveFeed.TopicReader {
   private static Map<String, ?> decisions(JsonObject all) {
     Map<String, JsonObject> entries = new LinkedHashMap<>();
     forgetAges(all.getJsonObject("now"));
-    for (String part : List.of("now", "demand", "inputs")) {
-      if (all.getJsonObject(part) != null) {
-        entries.put(part, all.getJsonObject(part));
-      }
-    }
+    List.of("now", "demand", "inputs").forEach(it -> entries.put(it, all.getJsonObject(it)));
+    entries.values().removeIf(Objects::isNull);
     entries.putAll(
         keyed(all.getJsonArray("decisions"), each -> "decision/" + each.getValue("at_ms")));
     return entries;
@@ -358,7 +367,7 @@ final class LiveReader implements LiveFeed.TopicReader {
   }
 
   /** Returns the ledgers that have a field; all if it is empty. */
-  private static Map<String, ?> ledger(JsonObject read, String field) {
+  private static Map<String, JsonObject> ledger(JsonObject read, String field) {
     Map<String, JsonObject> entries = slots(read);
     entries.values().removeIf(each -> !field.isEmpty() && !each.containsKey(field));
     entries.values().forEach(each -> AGES.forEach(each::remove));
@@ -370,29 +379,25 @@ final class LiveReader implements LiveFeed.TopicReader {
 
   private Future<Supplier<Map<String, ?>>> reservations() {
     JsonObject total = state.reservations();
-    return ledger()
-        .map(
-            read ->
-                () -> {
-                  Map<String, JsonObject> entries = slots(read.get());
-                  entries.values().removeIf(each -> each.getLong("reserved") == 0);
-                  entries.values().forEach(each -> AGES.forEach(each::remove));
-                  entries.put("total", total);
-                  return entries;
-                });
+    return ledger().map(read -> () -> reservations(ledger(read.get(), "reserved"), total));
+  }
+
+  private static Map<String, ?> reservations(Map<String, JsonObject> entries, JsonObject total) {
+    entries.values().removeIf(each -> each.getLong("reserved") == 0);
+    entries.put("total", total);
+    return entries;
   }
 
   private Future<Supplier<Map<String, ?>>> requests() {
+    MultiMap query = MultiMap.caseInsensitiveMultiMap().add("limit", REQUESTS_READ);
     return state
-        .read("/api/v1/requests", MultiMap.caseInsensitiveMultiMap().add("limit", REQUESTS_READ))
-        .map(
-            read ->
-                () ->
-                    keyed(
-                        read.get().getJsonArray("requests"),
-                        each ->
-                            timed(each.getString("arrived_at"), each.getString("request_id"))
-                                + each.getString("deployment")));
+        .read("/api/v1/requests", query)
+        .map(read -> () -> keyed(read.get().getJsonArray("requests"), LiveReader::requestKey));
+  }
+
+  private static String requestKey(JsonObject each) {
+    String time = each.getString("arrived_at");
+    return timed(time, each.getString("request_id")) + each.getString("deployment");
   }
 
   private Future<Supplier<Map<String, ?>>> log(LiveTopic topic) {

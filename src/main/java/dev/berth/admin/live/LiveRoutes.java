@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   GET /api/v1/live?topics=T,…[&amp;level=…][&amp;application=…]…   200, server-sent events; 400, 503
- *   GET /api/v1/history[?deployment=A%23D|?node=N][&amp;range=hour|day]   200, 404
+ *   GET /api/v1/history[?deployment=A%23D|?node=N][&amp;range=hour|day]   200, 404, 503
  * </pre>
  */
 public final class LiveRoutes implements AdminRoutes {
@@ -43,6 +43,9 @@ public final class LiveRoutes implements AdminRoutes {
 
   /** Maximum number of viewers that one node forwards: half of its forwarded requests. */
   static final int MAX_FORWARDED = 8;
+
+  /** Maximum number of curves that are read or sent: each is JSON of up to 300 KB. */
+  static final int MAX_CURVES = 8;
 
   private static final int MAX_TOPIC_CHARS = 600;
   private static final List<String> FILTERS =
@@ -56,6 +59,7 @@ public final class LiveRoutes implements AdminRoutes {
   private @Nullable LiveFeed feed; // created at the mount
   private @Nullable Vertx vertx; // of the first viewer
   private boolean ticking;
+  private int curves; // being read or sent
   private volatile int viewers;
   private volatile int forwarded;
   private volatile long refused;
@@ -97,12 +101,11 @@ public final class LiveRoutes implements AdminRoutes {
     Set<LiveTopic> topics = topics(context);
     boolean isElsewhere = state.isElsewhere();
     int most = isElsewhere ? MAX_FORWARDED : maxViewers;
-    if ((isElsewhere ? forwarded : viewers) >= most) {
-      throw full(context, "%d viewers (expected: at most %d)".formatted(most, most));
-    }
-    if (!isElsewhere && !feed(context.vertx()).hasRoomFor(topics)) {
-      String all = "more than %d topics of all viewers (expected: at most as many)";
-      throw full(context, all.formatted(LiveFeed.MAX_TOPICS));
+    boolean isFull = (isElsewhere ? forwarded : viewers) >= most;
+    if (isFull || (!isElsewhere && !feed(context.vertx()).hasRoomFor(topics))) {
+      refused++;
+      String why = isFull ? most + " viewers" : LiveFeed.MAX_TOPICS + " topics of all viewers";
+      throw tooMany(context, "viewers", "more than " + why);
     }
     if (context.response().closed()) { // its end handler would not run
       return;
@@ -126,10 +129,9 @@ public final class LiveRoutes implements AdminRoutes {
     }
   }
 
-  private AdminRefusal full(RoutingContext context, String why) {
-    refused++;
+  private static AdminRefusal tooMany(RoutingContext context, String of, String why) {
     context.response().putHeader(HttpHeaders.RETRY_AFTER, "5");
-    return new AdminRefusal(503, "too_many_viewers", why);
+    return new AdminRefusal(503, "too_many_" + of, why + " (expected: at most as many)");
   }
 
   private void open(RoutingContext context, Set<LiveTopic> topics) {
@@ -254,21 +256,26 @@ public final class LiveRoutes implements AdminRoutes {
       context.next();
       return;
     }
+    if (curves >= MAX_CURVES) {
+      throw tooMany(context, "reads", "%d reads of curves".formatted(MAX_CURVES));
+    }
     String named = deployments.isEmpty() ? null : deployments.get(0);
     Object key = nodes.isEmpty() ? named == null ? null : deployment(named) : nodes.get(0);
     Supplier<JsonObject> found = history.curves(key, ofDay);
     if (found == null) {
-      throw new AdminRefusal(
-          404,
-          "not_found",
-          "history: none of " + LiveTopic.shorten(key) + " (expected: a known name)");
+      String why = "history: none of " + LiveTopic.shorten(key) + " (expected: a known name)";
+      throw new AdminRefusal(404, "not_found", why);
     }
     JsonObject of = new JsonObject();
     if (key != null) {
       of.put(named == null ? "node" : "deployment", key.toString());
     }
-    AdminResponses.read(
-        context, AdminResponses.JSON, () -> of.mergeIn(found.get()).encode() + "\n");
+    if (!context.response().closed()) { // else its end handler would not run
+      curves++;
+      context.addEndHandler(over -> curves--);
+      AdminResponses.read(
+          context, AdminResponses.JSON, () -> of.mergeIn(found.get()).encode() + "\n");
+    }
   }
 
   private static DeploymentId deployment(String name) {

@@ -13,17 +13,9 @@ import org.jspecify.annotations.Nullable;
 record LiveTopic(String name, Map<String, List<String>> filters) {
   static final List<String> KINDS =
       List.of(
-          "overview",
-          "deployment",
-          "requests",
-          "traffic",
-          "autoscaling",
-          "ledger",
-          "reservations",
-          "nodes",
-          "log",
-          "upstreams",
-          "batches");
+          ("overview deployment requests traffic autoscaling ledger reservations nodes log"
+                  + " upstreams batches")
+              .split(" "));
 
   private static final int SHOWN_CHARS = 80;
 

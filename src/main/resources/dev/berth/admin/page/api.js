@@ -71,15 +71,15 @@ async function* events(answer, alive) {
   }
 }
 
-const SILENT_MS = 45_000; // the server sends something every 15 s
+const SILENT_MS = 45_000; // limit of silence: the server sends an event or a keep-alive every 15 s
 const FINAL = new Set([400, 401, 403, 404]);
 
-/** One connection with the topics of the view that is shown. Reconnects with back-off. */
+/** A connection to the live feed, with the topics of the shown view. Reconnects with back-off. */
 class Live {
   state = 'connecting'; why = ''; hello = null; topics = new Map(); changed = () => {};
   #abort = null; #timer = 0; #silence = 0; #wait = 1000; #query = '';
 
-  /** Follows other topics; known entries of topics that remain are kept until their snapshot arrives. */
+  /** Connects with new topics. A topic that was followed before keeps its entries until its snapshot arrives. */
   follow(names, filters = []) {
     const query = new URLSearchParams([['topics', names.map(encodeURIComponent).join(',')], ...filters]).toString();
     if (query === this.#query && this.#abort) return;

@@ -59,7 +59,7 @@ export function flat(value, path = '') {
   return entries.length ? entries.flatMap(([step, each]) => flat(each, path + step)) : [[path, JSON.stringify(value)]];
 }
 
-/** What differs between two objects: [path, before, now], undefined for absent. */
+/** Returns the differences of two objects, each as [path, value before, value now]; an absent value is undefined. */
 export function differences(before, now) {
   const old = new Map(flat(before ?? {}));
   const fresh = new Map(flat(now ?? {}));

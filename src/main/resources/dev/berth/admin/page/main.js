@@ -41,7 +41,7 @@ function schedule() {
   });
 }
 
-/** What a view gets: its arguments, its own state, its topics, and load() for what is read once. */
+/** Opens a view. Its context has its arguments, its state, its topics, and load() for data that the view reads once. */
 function open(name, args) {
   const view = VIEWS[name];
   const context = {

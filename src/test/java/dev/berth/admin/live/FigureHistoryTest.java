@@ -13,6 +13,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -212,6 +213,34 @@ class FigureHistoryTest {
     report("n1", figures(late, 1, 1));
     assertThat(history.curves(late, false)).isNotNull();
     assertThat(history.bytes()).isLessThanOrEqualTo(100_000);
+  }
+
+  @Test
+  void figuresOfManyNodesCountInTheMemory() {
+    for (int node = 0; node < 64; node++) {
+      for (int number = 0; number < 600; number++) {
+        report("n" + node, figures(new DeploymentId("app", "d" + number), 1, 1));
+      }
+      assertThat(history.bytes()).isLessThanOrEqualTo(FigureHistory.MAX_BYTES);
+    }
+    long own = HistorySeries.bytes(FigureHistory.COLUMNS.size(), 60, 3_600);
+    long held = history.bytes() - 600 * own; // of further nodes
+    assertThat(held / HistorySeries.HELD_BYTES).isBetween(22_000L, 64L * 600);
+    assertThat(history.refusedCount()).isPositive();
+    nowMs += 20_000; // all nodes are silent
+    endSecond();
+    assertThat(history.bytes()).isLessThan(700 * own);
+  }
+
+  @Test
+  void curvesAreThoseOfTheirRequest() {
+    report("n1", figures(SHOP, 100, 5));
+    endSecond();
+    Supplier<JsonObject> before = Objects.requireNonNull(history.curves(SHOP, false));
+    report("n1", figures(SHOP, 7, 5));
+    endSecond();
+    JsonArray curve = before.get().getJsonObject("columns").getJsonArray("requests_per_s");
+    assertThat(last(curve)).isEqualTo(100);
   }
 
   @Test

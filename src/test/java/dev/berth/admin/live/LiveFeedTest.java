@@ -170,7 +170,7 @@ class LiveFeedTest {
 
   @Test
   void readsThatTakeLongAreRarerUpToFiveSeconds() {
-    readTime = Duration.ofMillis(4); // 500 times of it are 2 s
+    readTime = Duration.ofMillis(2); // 1000 times of it are 2 s
     open(new FakeSink(), OVERVIEW);
     seconds(100);
     assertThat(reads).isBetween(33, 51);

@@ -3,7 +3,13 @@ package dev.berth.admin.live;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.berth.api.DeploymentId;
+import dev.berth.protocol.BusMessage.HandleMetricBatch;
+import dev.berth.protocol.HandleMetricReport;
+import dev.berth.protocol.NodeFigures;
+import dev.berth.protocol.NodeFigures.DeploymentFigures;
 import io.vertx.core.json.JsonObject;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -11,8 +17,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class LiveReaderTest {
   private final FakeLiveState state = new FakeLiveState();
-  private final LiveReader reader =
-      new LiveReader(state, new FigureHistory(FigureHistory.MAX_BYTES, 0));
+  private final FigureHistory history = new FigureHistory(FigureHistory.MAX_BYTES, 0);
+  private final LiveReader reader = new LiveReader(state, history);
 
   private Map<String, ?> read(String topic) {
     reader.begin();
@@ -35,6 +41,23 @@ class LiveReaderTest {
         entry("overview", "app/shop").getJsonArray("deployments").getJsonObject(0);
     assertThat(deployment.getInteger("running")).isEqualTo(1);
     assertThat(deployment.getString("status")).isEqualTo("HEALTHY");
+  }
+
+  @Test
+  void unchangedApplicationKeepsItsEntry() {
+    JsonObject before = entry("overview", "app/shop");
+    history.end(1_000, each -> {});
+    assertThat(entry("overview", "app/shop")).isSameAs(before);
+    state.replicas = 3;
+    assertThat(entry("overview", "app/shop").encode()).contains("\"replicas\":3");
+    DeploymentFigures figures =
+        new DeploymentFigures(new DeploymentId("shop", "infer"), 7, 0, List.of(), 0, 0, 8, 3);
+    NodeFigures of = new NodeFigures(1_000, 0, List.of(figures));
+    List<HandleMetricReport> none = List.of();
+    history.record(new HandleMetricBatch("node-1", 1, 1, none, none, List.of(), of), 1_500);
+    history.end(2_000, each -> {});
+    assertThat(entry("overview", "app/shop").encode()).contains("\"requests_per_s\":7.0");
+    assertThat(before.encode()).contains("\"replicas\":2", "\"requests_per_s\":null");
   }
 
   @Test

@@ -4,11 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.admin.AdminClient;
 import dev.berth.admin.AdminResponses;
+import io.vertx.core.VertxOptions;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AutoClose;
@@ -18,7 +25,12 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class LiveRoutesIT {
   private static final int MAX_VIEWERS = 8;
+  private static final int WORKERS = VertxOptions.DEFAULT_WORKER_POOL_SIZE;
 
+  private final CountDownLatch busy = new CountDownLatch(WORKERS);
+  private final CountDownLatch free = new CountDownLatch(1);
+  private final HttpClient http =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
   private final FakeLiveState state = new FakeLiveState();
   private final AtomicLong skew = new AtomicLong(); // nanoseconds that the test adds to the clock
   private final LiveRoutes routes =
@@ -35,11 +47,22 @@ class LiveRoutesIT {
           router -> {
             routes.mount(router);
             router
+                .get("/busy")
+                .handler(
+                    context ->
+                        AdminResponses.read(context, AdminResponses.JSON, this::waitForFree));
+            router
                 .get("/api/v1/live")
                 .handler(
                     context ->
                         AdminResponses.read(context, AdminResponses.JSON, () -> "forwarded"));
           });
+
+  private String waitForFree() throws InterruptedException {
+    busy.countDown();
+    free.await();
+    return "";
+  }
 
   LiveRoutesIT() {
     routes.show(admin.meters);
@@ -191,6 +214,41 @@ class LiveRoutesIT {
       return viewer.next().equals("end");
     } catch (IOException reset) {
       return true;
+    }
+  }
+
+  @Test
+  void curvesThatAreReadAtOnceAreLimited() throws Exception {
+    for (int i = 0; i < WORKERS; i++) {
+      get("/busy");
+    }
+    assertThat(busy.await(60, TimeUnit.SECONDS)).isTrue();
+    CountDownLatch refused = new CountDownLatch(4);
+    List<CompletableFuture<HttpResponse<String>>> reads = new ArrayList<>();
+    for (int i = 0; i < LiveRoutes.MAX_CURVES + 4; i++) {
+      reads.add(get("/api/v1/history"));
+      reads.get(i).thenAccept(each -> countDown(refused, each));
+    }
+    assertThat(refused.await(60, TimeUnit.SECONDS)).isTrue();
+    free.countDown();
+    List<Integer> statuses = new ArrayList<>();
+    for (CompletableFuture<HttpResponse<String>> each : reads) {
+      statuses.add(each.get(60, TimeUnit.SECONDS).statusCode());
+    }
+    assertThat(statuses).containsOnly(200, 503);
+    assertThat(Collections.frequency(statuses, 200)).isEqualTo(LiveRoutes.MAX_CURVES);
+    assertThat(admin.get("/api/v1/history").statusCode()).isEqualTo(200);
+  }
+
+  private CompletableFuture<HttpResponse<String>> get(String path) {
+    URI uri = URI.create("http://127.0.0.1:" + admin.port + path);
+    HttpRequest request = HttpRequest.newBuilder(uri).build();
+    return http.sendAsync(request, HttpResponse.BodyHandlers.ofString());
+  }
+
+  private static void countDown(CountDownLatch refused, HttpResponse<String> response) {
+    if (response.statusCode() == 503 && response.body().contains("too_many_reads")) {
+      refused.countDown();
     }
   }
 
