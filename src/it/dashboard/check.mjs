@@ -1,6 +1,7 @@
 // Checks the page, see ../dashboard.sh. Usage: node check.mjs JAR FOLDER [--pictures] [PART…]
 import fs from 'node:fs';
 import path from 'node:path';
+import { cluster } from './cluster.mjs';
 import { berth, browser, busy, claim, click, end, finish, go, later, rest, shows, simulated, start, text, type, until } from './rig.mjs';
 
 const [jar, folder, ...options] = process.argv.slice(2);
@@ -8,6 +9,7 @@ const here = path.dirname(new URL(import.meta.url).pathname);
 const pictures = options.includes('--pictures');
 const only = options.filter(option => !option.startsWith('--'));
 const wanted = part => !only.length || only.includes(part);
+wanted.alone = only.length === 1 && wanted('cluster'); // this part has instances of its own
 const docs = path.resolve(here, '../../../docs/pictures');
 const HTML = "<img src=x onerror=document.title='owned'>";
 const OPERATOR = 'operator-token-of-32-characters-';
@@ -20,8 +22,8 @@ const { open, findings, reported, foreign } = web;
 const upstream = await start('node', [path.join(here, 'load.mjs'), 'upstream'], /(\d+)\n/);
 const config = fs.readFileSync(path.join(here, 'demo.yaml'), 'utf8').replace('UPSTREAM', `http://127.0.0.1:${upstream.found[1]}`);
 fs.writeFileSync(path.join(folder, 'demo.yaml'), config);
-const instance = await berth(jar, folder, 'demo.yaml');
-await start('node', [path.join(here, 'load.mjs'), 'load', String(instance.data), String(instance.admin)]);
+const instance = wanted.alone ? null : await berth(jar, folder, 'demo.yaml');
+const load = instance && await start('node', [path.join(here, 'load.mjs'), 'load', String(instance.data), String(instance.admin)]);
 const serve = async (application, deployment) => {
   const { applications } = await rest(`${instance.url}/api/v1/serve`);
   const found = applications.find(each => each.name === application);
@@ -347,6 +349,8 @@ try {
   if (wanted('long')) await long();
   if (wanted('many')) await many();
   if (wanted('idle')) await idle();
+  await Promise.all([load, instance].map(each => each && end(each.child)));
+  if (wanted('cluster')) await cluster({ jar, folder, web, shot, quiet });
 } catch (failure) {
   claim(false, failure.stack);
   for (const page of await web.chromium.pages()) await page.screenshot({ path: path.join(folder, 'failure.png') }).catch(() => {});
