@@ -132,7 +132,7 @@ berth:
   await act(page, 'n3', 'Drain');
   await click(page, 'dialog button', 'Drain');
   await until('n3 is cordoned and empty', async () => { const { n3 } = await rows(page); return n3.state === 'cordoned' && n3.action === 'Uncordon' && / 0 \|/.test(n3.text) && n3; }, 60_000);
-  await until('its replicas run elsewhere', async () => { const { replicas } = await infer(); return replicas.length === 3 && replicas.every(each => each.phase === 'RUNNING' && each.node !== 'n3'); }, 60_000);
+  await until('its replicas run elsewhere', async () => { const { replicas } = await infer(); return replicas.length === 3 && replicas.every(each => each.phase === 'RUNNING' && !each.node.startsWith('n3~')); }, 60_000);
   await shot(page, 'cluster-drained');
   claim(true, `a drain by mouse: n3 is cordoned and has no replica: ${await lists()}`);
   const admitted = await act(page, 'n3', 'Uncordon');
@@ -140,7 +140,7 @@ berth:
   await click(page, 'dialog button', 'Uncordon');
   await until('n3 is alive', async () => (await rows(page)).n3.state === 'alive');
   await rest(`${control.url}/api/v1/applications/shop/deployments/infer/scale`, 'POST', '{"target_num_replicas": 6, "autoscaling": "pause"}');
-  await until('n3 has replicas again', async () => (await infer()).replicas.some(each => each.node === 'n3' && each.phase === 'RUNNING') && !/ 0 \|/.test((await rows(page)).n3.text), 60_000);
+  await until('n3 has replicas again', async () => (await infer()).replicas.some(each => each.node.startsWith('n3~') && each.phase === 'RUNNING') && !/ 0 \|/.test((await rows(page)).n3.text), 60_000);
   const counts = await load.stop();
   claim(Object.keys(counts).join() === '200', `an uncordon by mouse: n3 takes replicas again; no request to any node failed meanwhile: ${JSON.stringify(counts)}`);
   quiet('cluster');
