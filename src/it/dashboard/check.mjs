@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { cluster } from './cluster.mjs';
+import { sites } from './sites.mjs';
 import { berth, browser, busy, claim, click, end, finish, go, later, rest, shows, simulated, start, text, type, until } from './rig.mjs';
 
 const [jar, folder, ...options] = process.argv.slice(2);
@@ -346,6 +347,7 @@ try {
   if (wanted('views')) await views();
   if (wanted('acts')) await acts();
   if (wanted('tokens')) await tokens();
+  if (wanted('sites')) await sites({ instance, web, shot });
   if (wanted('long')) await long();
   if (wanted('many')) await many();
   if (wanted('idle')) await idle();

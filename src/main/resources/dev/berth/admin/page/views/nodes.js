@@ -1,5 +1,5 @@
 import { h } from '../dom.js';
-import { send, path } from '../api.js';
+import { alone, send, path } from '../api.js';
 import { confirm, grid, operate, pairs, state } from '../parts.js';
 import { count, ms } from '../format.js';
 import { drainNode } from './deployments.js';
@@ -21,7 +21,7 @@ export default {
         ['Stands by', cluster.stands_by], ['Awaited', cluster.awaited?.join(', ')], ['Drained', cluster.cordoned?.join(', ')]),
       grid({ label: 'Nodes', tall: true, rows, key: node => node.name, columns: [
         { name: 'Node', width: 'minmax(5rem, 1.5fr)', of: node => node.name }, { name: 'State', width: '5.2rem', of: node => state(node.state) },
-        { name: 'Role', width: '5rem', wide: true, of: node => node.role ?? '' }, { name: 'Zone', width: '6rem', wide: true, of: node => node.zone ?? '' },
+        { name: 'Role', width: '5rem', wide: true, of: node => (alone() ? '' : node.role ?? '') }, { name: 'Zone', width: '6rem', wide: true, of: node => node.zone ?? '' },
         { name: 'Replicas', width: '3.6rem', num: true, sort: node => node.replicas, of: node => count(node.replicas) },
         { name: 'Loop lag', width: '6rem', num: true, wide: true, sort: node => node.loop_lag_ms, of: node => ms(node.loop_lag_ms) },
         { name: 'Unreachable from', wide: true, of: node => node.unreachable_from?.join(', ') ?? '' },

@@ -68,7 +68,7 @@ export default {
         figure('Loop lag', ms(total.loop_lag_ms), { tone: total.loop_lag_ms > 50 ? 'warn' : '' }),
         figure('Nodes', count(total.nodes))),
       h('div', { class: 'charts' }, trafficCharts(view.state.history)),
-      panel('Deployments', { wide: true, note: count(rows.length), aside: field('Filter', { value: view.state.text, on: text => { view.state.text = text; view.redraw(); } }) },
+      panel('Deployments', { wide: true, note: alone() ? '' : count(rows.length), aside: field('Filter', { value: view.state.text, on: text => { view.state.text = text; view.redraw(); } }) },
         deploymentGrid(rows, { text: view.state.text })),
       h('div', { class: 'columns' },
         panel('Requests that waited', { note: 'open one to see why', aside: link('#/requests', 'All requests') },
