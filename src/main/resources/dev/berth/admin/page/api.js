@@ -7,7 +7,7 @@ export const page = { role: 'operator', by: null, tokens: false, askToken: async
 
 export const path = (strings, ...values) => String.raw({ raw: strings }, ...values.map(encodeURIComponent));
 
-/** Whether this node reaches no controller, and so knows only itself. */
+/** Returns whether this node reaches no controller, and so knows only itself. */
 export const alone = () => live.hello?.controller === false;
 
 export const ofAll = text => (alone() ? 'Unknown without a controller.' : text);
@@ -45,7 +45,7 @@ function ask(wrong) {
 
 export const get = async (where, options) => (await send('GET', where, options)).json();
 
-/** Reads who the caller is, and which node serves the page: behind a worker's feed is the control node. */
+/** Reads the role of the caller, and the node that serves the page; a worker's feed comes from the control node. */
 export const meet = () => get('/api/v1/whoami').then(told => Object.assign(page, told), () => {});
 
 function id() {

@@ -118,7 +118,7 @@ function notices() {
 
 function rendered() {
   try {
-    if ([...live.topics.values()].every(topic => topic.unavailable)) return null; // the notice tells it
+    if ([...live.topics.values()].every(topic => topic.unavailable)) return null; // the notices contain the reasons
     return shown.view.render(shown.context);
   } catch (failure) {
     return h('p', { class: 'notice bad' }, `This view cannot show its data: ${failure.message}`);
