@@ -224,7 +224,7 @@ const replica = (at, turn) => ({ replica_id: `shop#infer#r${String(at).padStart(
   started_ms: 0, reason: '', upstream: '', max_ongoing_requests: 8, running: (at + turn) % 9, reserved: 0, draining: false });
 const application = (name, turn) => ({ name, status: 'RUNNING', message: '', route_prefix: `/${name}`, revision: 5, rollback_revision: null,
   deployments: [{ name: 'front', status: 'HEALTHY', message: '', target_replicas: 2, replicas: 2, running: 2, ...FIGURES(turn) }] });
-const past = () => ({ step_s: 1, from_ms: 0, columns: Object.fromEntries([...Object.keys(FIGURES(0)), 'replicas', 'target'].map(name => [name, []])) });
+const past = () => ({ step_s: 1, from_ms: Date.now(), columns: Object.fromEntries([...Object.keys(FIGURES(0)), 'replicas', 'target'].map(name => [name, []])) });
 
 function entries(applications, replicas) {
   return (topic, turn) => {
