@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Drives the page of an instance under load in Chromium: each view in light, dark and narrow, a scale, a
-# traffic move, a deploy and a rollback by mouse, names with HTML, tokens, a lost connection, an hour of
-# simulated news, 1 000 applications and 10 000 replicas. Prints one line for each claim.
+# traffic move, a deploy and a rollback by mouse, names with HTML, tokens, a lost connection, frames and
+# scripts of other sites, an hour of simulated news, 1 000 applications and 10 000 replicas. `cluster` drives
+# the page of a worker: a drain under requests, and the loss and return of the control node. Prints one line
+# for each claim.
 #
-#   bash src/it/dashboard.sh              about five minutes; pictures in target/load-tests/dashboard
+#   bash src/it/dashboard.sh              about ten minutes; pictures in target/load-tests/dashboard
 #   bash src/it/dashboard.sh --pictures   also writes docs/pictures
-#   bash src/it/dashboard.sh views acts   only these parts, of: views acts tokens long many idle
+#   bash src/it/dashboard.sh views acts   only these parts, of: views acts tokens sites long many idle cluster
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source load-tests/prepare.sh

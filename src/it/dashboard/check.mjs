@@ -1,6 +1,8 @@
 // Checks the page, see ../dashboard.sh. Usage: node check.mjs JAR FOLDER [--pictures] [PART…]
 import fs from 'node:fs';
 import path from 'node:path';
+import { cluster } from './cluster.mjs';
+import { sites } from './sites.mjs';
 import { berth, browser, busy, claim, click, end, finish, go, later, rest, shows, simulated, start, text, type, until } from './rig.mjs';
 
 const [jar, folder, ...options] = process.argv.slice(2);
@@ -8,6 +10,7 @@ const here = path.dirname(new URL(import.meta.url).pathname);
 const pictures = options.includes('--pictures');
 const only = options.filter(option => !option.startsWith('--'));
 const wanted = part => !only.length || only.includes(part);
+wanted.alone = only.length === 1 && wanted('cluster'); // this part has instances of its own
 const docs = path.resolve(here, '../../../docs/pictures');
 const HTML = "<img src=x onerror=document.title='owned'>";
 const OPERATOR = 'operator-token-of-32-characters-';
@@ -20,8 +23,8 @@ const { open, findings, reported, foreign } = web;
 const upstream = await start('node', [path.join(here, 'load.mjs'), 'upstream'], /(\d+)\n/);
 const config = fs.readFileSync(path.join(here, 'demo.yaml'), 'utf8').replace('UPSTREAM', `http://127.0.0.1:${upstream.found[1]}`);
 fs.writeFileSync(path.join(folder, 'demo.yaml'), config);
-const instance = await berth(jar, folder, 'demo.yaml');
-await start('node', [path.join(here, 'load.mjs'), 'load', String(instance.data), String(instance.admin)]);
+const instance = wanted.alone ? null : await berth(jar, folder, 'demo.yaml');
+const load = instance && await start('node', [path.join(here, 'load.mjs'), 'load', String(instance.data), String(instance.admin)]);
 const serve = async (application, deployment) => {
   const { applications } = await rest(`${instance.url}/api/v1/serve`);
   const found = applications.find(each => each.name === application);
@@ -221,7 +224,7 @@ const replica = (at, turn) => ({ replica_id: `shop#infer#r${String(at).padStart(
   started_ms: 0, reason: '', upstream: '', max_ongoing_requests: 8, running: (at + turn) % 9, reserved: 0, draining: false });
 const application = (name, turn) => ({ name, status: 'RUNNING', message: '', route_prefix: `/${name}`, revision: 5, rollback_revision: null,
   deployments: [{ name: 'front', status: 'HEALTHY', message: '', target_replicas: 2, replicas: 2, running: 2, ...FIGURES(turn) }] });
-const past = () => ({ step_s: 1, from_ms: 0, columns: Object.fromEntries([...Object.keys(FIGURES(0)), 'replicas', 'target'].map(name => [name, []])) });
+const past = () => ({ step_s: 1, from_ms: Date.now(), columns: Object.fromEntries([...Object.keys(FIGURES(0)), 'replicas', 'target'].map(name => [name, []])) });
 
 function entries(applications, replicas) {
   return (topic, turn) => {
@@ -344,9 +347,12 @@ try {
   if (wanted('views')) await views();
   if (wanted('acts')) await acts();
   if (wanted('tokens')) await tokens();
+  if (wanted('sites')) await sites({ instance, web, shot });
   if (wanted('long')) await long();
   if (wanted('many')) await many();
   if (wanted('idle')) await idle();
+  await Promise.all([load, instance].map(each => each && end(each.child)));
+  if (wanted('cluster')) await cluster({ jar, folder, web, shot, quiet });
 } catch (failure) {
   claim(false, failure.stack);
   for (const page of await web.chromium.pages()) await page.screenshot({ path: path.join(folder, 'failure.png') }).catch(() => {});

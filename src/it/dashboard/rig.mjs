@@ -69,7 +69,7 @@ export async function browser(folder) {
   const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
   const chromium = await puppeteer.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', headless: true,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking', '--no-first-run'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking', '--no-first-run', '--host-resolver-rules=MAP evil.example 127.0.0.1'],
   });
   started.push(chromium.process());
   const reported = [];

@@ -71,7 +71,7 @@ interface NodeRole extends BuildCache.BuildInputsLookup {
 
   /** Returns the state of the controller for the live feed. Each call fails without one here. */
   default LiveState.ControllerState controllerState() {
-    throw CommandRejectedException.unavailable("controller: on another node");
+    throw CommandRejectedException.unavailable("%s", missingController());
   }
 
   /** Returns the reason why no controller is here; null if there is one. */

@@ -100,7 +100,9 @@ class LiveNodesIT {
               .startsWith("event: hello data: {\"node\":\"n2~")
               .contains("\"controller\":false", "\"why\":\"controller: ");
           assertThat(own.next()).contains("\"node/n2~");
-          assertThat(own.next()).startsWith("event: unavailable");
+          assertThat(own.next())
+              .startsWith("event: unavailable")
+              .doesNotContain("controller: on another node");
         }
       }
     }

@@ -7,6 +7,11 @@ export const page = { role: 'operator', by: null, tokens: false, askToken: async
 
 export const path = (strings, ...values) => String.raw({ raw: strings }, ...values.map(encodeURIComponent));
 
+/** Returns whether this node reaches no controller, and so knows only itself. */
+export const alone = () => live.hello?.controller === false;
+
+export const ofAll = text => (alone() ? 'Unknown without a controller.' : text);
+
 export const known = () => token !== null;
 
 /** Sends a request, and asks for the token once if one is needed. Returns the response if it is 2xx. */
@@ -39,6 +44,9 @@ function ask(wrong) {
 }
 
 export const get = async (where, options) => (await send('GET', where, options)).json();
+
+/** Reads the role of the caller, and the node that serves the page; a worker's feed comes from the control node. */
+export const meet = () => get('/api/v1/whoami').then(told => Object.assign(page, told), () => {});
 
 function id() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -147,6 +155,7 @@ class Live {
     if (name === 'hello') {
       this.hello = { ...data, here: Date.now() };
       this.#say('live');
+      if (data.node !== page.node) meet().finally(this.changed);
       return true;
     }
     const topic = this.topics.get(data.topic);

@@ -30,7 +30,7 @@ export class History {
     const at = Math.floor((live.now() - data.from_ms) / step);
     const size = Object.values(data.columns)[0].length;
     if (at < size || !figures) return;
-    if (at - size > Math.max(2, 30_000 / step)) this.data = null; // the feed was away
+    if (at - size > Math.max(2, 30_000 / step)) return void (this.data = null); // the feed was away: read again
     for (const name in data.columns) {
       const column = data.columns[name];
       while (column.length <= at) column.push(figures[name] ?? null);

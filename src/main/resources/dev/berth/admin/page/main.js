@@ -1,7 +1,7 @@
 // Starts the page: the address after # selects a view, and the feed follows the topics of that view.
 
 import { h, sync } from './dom.js';
-import { get, known, live, page } from './api.js';
+import { alone, known, live, meet, page } from './api.js';
 import { button, tokenDialog } from './parts.js';
 import autoscaling from './views/autoscaling.js';
 import batches from './views/batches.js';
@@ -86,7 +86,7 @@ function route() {
 const CONNECTION = { live: 'live', connecting: 'connecting', lost: 'not connected', refused: 'refused', paused: 'paused' };
 
 function bar() {
-  const node = live.hello?.node;
+  const node = page.node ?? live.hello?.node;
   return [
     button('Views', () => { menu = !menu; draw(); }, { kind: 'menu', 'aria-expanded': String(menu), 'aria-controls': 'nav' }),
     h('a', { class: 'brand', href: '#/overview' }, h('i', { class: 'mark', 'aria-hidden': 'true' }), 'Berth'),
@@ -110,7 +110,7 @@ function notices() {
     (live.state === 'lost' || live.state === 'refused') && h('p', { key: 'lost', class: 'notice bad', role: 'alert' },
       `Not connected: ${live.why}. `, live.state === 'lost' ? 'The page shows the last known data and connects again by itself.' : '',
       live.state === 'refused' && button('Connect', () => live.resume())),
-    live.hello?.controller === false && h('p', { key: 'alone', class: 'notice' }, `No controller: ${live.hello.why ?? 'the instance reaches none'}. The page shows only the node ${live.hello.node}.`),
+    alone() && h('p', { key: 'alone', class: 'notice' }, `No controller: ${(live.hello.why ?? 'the instance reaches none').replace(/^controller: /, '')}. The page shows only the node ${live.hello.node}.`),
     topics.map(([name, topic]) => topic.unavailable && h('p', { key: `u${name}`, class: 'notice bad' }, `No data of ${name}: ${topic.unavailable.message}`)),
     skipped > 0 && h('p', { key: 'skipped', class: 'notice' }, `This connection is slow: ${skipped} updates were skipped.`),
   ];
@@ -118,6 +118,7 @@ function notices() {
 
 function rendered() {
   try {
+    if ([...live.topics.values()].every(topic => topic.unavailable)) return null; // the notices contain the reasons
     return shown.view.render(shown.context);
   } catch (failure) {
     return h('p', { class: 'notice bad' }, `This view cannot show its data: ${failure.message}`);
@@ -143,4 +144,4 @@ addEventListener('hashchange', () => [route(), places.view.focus({ preventScroll
 for (const query of ['(prefers-color-scheme: dark)', '(max-width: 640px)']) matchMedia(query).addEventListener('change', schedule);
 document.documentElement.dataset.theme = THEMES[theme];
 
-get('/api/v1/whoami').then(told => Object.assign(page, told), () => {}).finally(route);
+meet().finally(route);

@@ -1,5 +1,6 @@
 import { grid, bar, toDeployment, toRequest } from '../parts.js';
 import { h } from '../dom.js';
+import { ofAll } from '../api.js';
 import { count, short, trim, us } from '../format.js';
 
 export default {
@@ -9,7 +10,7 @@ export default {
     const rows = [...view.topic('batches')].filter(([key]) => key !== 'total').sort();
     const waits = [...view.topic('requests')].filter(([, each]) => each.batch).sort((a, b) => (a[0] < b[0] ? 1 : -1)).slice(0, 50);
     return [
-      grid({ label: 'Batches', tall: true, rows, key: ([key]) => key, empty: 'No deployment takes batches. Deployment.batch, or the section berth.batching, declares them.', columns: [
+      grid({ label: 'Batches', tall: true, rows, key: ([key]) => key, empty: ofAll('No deployment takes batches. Deployment.batch, or the section berth.batching, declares them.'), columns: [
         { name: 'Deployment', of: ([, each]) => toDeployment(each.application, each.deployment) }, { name: 'Replica', width: '8rem', of: ([, each]) => short(each.replica) },
         { name: 'Batches', width: '6rem', num: true, sort: ([, each]) => each.batches, of: ([, each]) => count(each.batches) },
         { name: 'Mean fill', width: '10rem', sort: ([, each]) => each.mean_batch_fill_percent, of: ([, each]) => bar([['used', each.mean_batch_fill_percent]], 100, `${trim(each.mean_batch_fill_percent)} %`) },

@@ -1,5 +1,5 @@
 import { h } from '../dom.js';
-import { get, path } from '../api.js';
+import { get, ofAll, path } from '../api.js';
 import { field, grid, operate, panel, state } from '../parts.js';
 import { age, day, differences } from '../format.js';
 import { differenceTable, rollback } from './deployments.js';
@@ -10,7 +10,7 @@ export default {
   render(view) {
     const applications = [...view.topic('overview')].filter(([key]) => key.startsWith('app/')).map(([, each]) => each).sort((a, b) => (a.name < b.name ? -1 : 1));
     const app = applications.find(each => each.name === view.args[0]) ?? applications[0];
-    if (!app) return h('p', { class: 'empty' }, 'No application is deployed.');
+    if (!app) return h('p', { class: 'empty' }, ofAll('No application is deployed.'));
     const past = view.load(`${app.name} ${app.revision}`, () => get(path`/api/v1/applications/${app.name}/history`));
     const revisions = past.value?.revisions ?? [];
     const against = revisions.find(each => String(each.revision) === view.state.against) ?? revisions[1];

@@ -1,7 +1,7 @@
 import { h } from '../dom.js';
-import { send, path } from '../api.js';
+import { alone, send, path } from '../api.js';
 import { confirm, grid, operate, pairs, state } from '../parts.js';
-import { age, count, ms, some } from '../format.js';
+import { count, ms } from '../format.js';
 import { drainNode } from './deployments.js';
 
 function uncordon(name) {
@@ -17,16 +17,15 @@ export default {
     const cluster = entries.get('cluster');
     const rows = [...entries].filter(([key]) => key !== 'cluster').map(([, node]) => node).sort((a, b) => (a.name < b.name ? -1 : 1));
     return [
-      cluster && pairs(['Control', cluster.control ?? 'none'], ['Cut off', cluster.may_be_cut_off && 'most nodes are silent at once; the controller waits before it replaces them'],
+      cluster && pairs(['Control', cluster.control ?? 'none'], ['Cut off', cluster.may_be_cut_off ? 'most nodes are silent at once; the controller waits before it replaces them' : null],
         ['Stands by', cluster.stands_by], ['Awaited', cluster.awaited?.join(', ')], ['Drained', cluster.cordoned?.join(', ')]),
       grid({ label: 'Nodes', tall: true, rows, key: node => node.name, columns: [
-        { name: 'Node', width: 'minmax(8rem, 1.5fr)', of: node => node.name }, { name: 'State', width: '7rem', of: node => state(node.state) },
-        { name: 'Role', width: '5rem', wide: true, of: node => node.role ?? '' }, { name: 'Zone', width: '6rem', wide: true, of: node => node.zone ?? '' },
-        { name: 'Replicas', width: '5rem', num: true, sort: node => node.replicas, of: node => count(node.replicas) },
-        { name: 'Loop lag', width: '6rem', num: true, sort: node => node.loop_lag_ms, of: node => ms(node.loop_lag_ms) },
-        { name: 'Silent', width: '5rem', num: true, wide: true, of: node => (some(node.silent_ms) ? age(node.silent_ms) : '–') },
+        { name: 'Node', width: 'minmax(5rem, 1.5fr)', of: node => node.name }, { name: 'State', width: '5.2rem', of: node => state(node.state) },
+        { name: 'Role', width: '5rem', wide: true, of: node => (alone() ? '' : node.role ?? '') }, { name: 'Zone', width: '6rem', wide: true, of: node => node.zone ?? '' },
+        { name: 'Replicas', width: '3.6rem', num: true, sort: node => node.replicas, of: node => count(node.replicas) },
+        { name: 'Loop lag', width: '6rem', num: true, wide: true, sort: node => node.loop_lag_ms, of: node => ms(node.loop_lag_ms) },
         { name: 'Unreachable from', wide: true, of: node => node.unreachable_from?.join(', ') ?? '' },
-        { name: 'Action', width: '6.5rem', of: node => (node.state === 'CORDONED' ? operate('Uncordon', () => uncordon(node.name)) : operate('Drain', () => drainNode(node))) || '' },
+        { name: 'Action', width: '5.4rem', of: node => (node.state === 'CORDONED' ? operate('Uncordon', () => uncordon(node.name)) : operate('Drain', () => drainNode(node))) || '' },
       ] }),
     ];
   },

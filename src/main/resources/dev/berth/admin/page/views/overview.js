@@ -1,4 +1,5 @@
 import { h } from '../dom.js';
+import { alone, ofAll } from '../api.js';
 import { History, chart } from '../chart.js';
 import { bar, field, figure, grid, link, panel, state, toDeployment, toRequest, tone } from '../parts.js';
 import { clock, count, ms, us } from '../format.js';
@@ -18,7 +19,7 @@ export function deploymentRows(entries) {
 export function deploymentGrid(rows, { tall, text = '' }) {
   const wanted = text.toLowerCase();
   return grid({
-    label: 'Deployments', tall, key: row => row.key, empty: text ? 'No deployment has this name.' : 'No application is deployed. berth deploy FILE deploys one.',
+    label: 'Deployments', tall, key: row => row.key, empty: text ? 'No deployment has this name.' : ofAll('No application is deployed. berth deploy FILE deploys one.'),
     rows: wanted ? rows.filter(row => `${row.application}/${row.name}`.toLowerCase().includes(wanted)) : rows,
     columns: [
       { name: 'Deployment', width: 'minmax(9rem, 2fr)', sort: row => row.key, of: row => (row.name ? toDeployment(row.application, row.name, true) : row.application) },
@@ -57,17 +58,17 @@ export default {
     const slow = waited(view.topic('requests'));
     return [
       h('dl', { class: 'figures' },
-        figure('Applications', count(total.applications), { tone: total.healthy < total.applications ? 'warn' : 'good', sub: `${count(total.healthy)} running` }),
+        !alone() && figure('Applications', count(total.applications), { tone: total.healthy < total.applications ? 'warn' : 'good', sub: `${count(total.healthy)} running` }),
         figure('Requests/s', count(total.requests_per_s)),
         figure('Errors/s', count(total.errors_per_s), { tone: total.errors_per_s > 0 ? 'bad' : '' }),
         figure('p50', ms(total.p50_ms)), figure('p99', ms(total.p99_ms)),
         figure('Waiting', count(total.queue), { tone: total.queue > 0 ? 'warn' : '' }),
         figure('Slots in use', count(total.slots_used), { sub: `of ${count(total.slots)}` }),
-        figure('Replicas', count(total.replicas), { sub: `of ${count(total.target_replicas)}`, tone: total.replicas < total.target_replicas ? 'warn' : '' }),
+        !alone() && figure('Replicas', count(total.replicas), { sub: `of ${count(total.target_replicas)}`, tone: total.replicas < total.target_replicas ? 'warn' : '' }),
         figure('Loop lag', ms(total.loop_lag_ms), { tone: total.loop_lag_ms > 50 ? 'warn' : '' }),
         figure('Nodes', count(total.nodes))),
       h('div', { class: 'charts' }, trafficCharts(view.state.history)),
-      panel('Deployments', { wide: true, note: count(rows.length), aside: field('Filter', { value: view.state.text, on: text => { view.state.text = text; view.redraw(); } }) },
+      panel('Deployments', { wide: true, note: alone() ? '' : count(rows.length), aside: field('Filter', { value: view.state.text, on: text => { view.state.text = text; view.redraw(); } }) },
         deploymentGrid(rows, { text: view.state.text })),
       h('div', { class: 'columns' },
         panel('Requests that waited', { note: 'open one to see why', aside: link('#/requests', 'All requests') },
@@ -80,7 +81,7 @@ export default {
           grid({ label: 'Nodes', key: node => node.name, rows: nodes,
             columns: [
               { name: 'Node', of: node => node.name }, { name: 'State', width: '6rem', of: node => state(node.state) },
-              { name: 'Replicas', width: '5rem', num: true, of: node => count(node.replicas) }, { name: 'Loop lag', width: '5rem', num: true, of: node => ms(node.loop_lag_ms) },
+              { name: 'Replicas', width: '5rem', num: true, of: node => count(alone() ? null : node.replicas) }, { name: 'Loop lag', width: '5rem', num: true, of: node => ms(node.loop_lag_ms) },
             ] }))),
     ];
   },

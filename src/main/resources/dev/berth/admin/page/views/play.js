@@ -1,5 +1,5 @@
 import { h } from '../dom.js';
-import { blocks, get, page, path, send } from '../api.js';
+import { blocks, get, ofAll, page, path, send } from '../api.js';
 import { button, field, panel } from '../parts.js';
 import { explanation } from './requests.js';
 
@@ -120,7 +120,7 @@ export default {
     if (page.role === 'viewer') return h('p', { class: 'empty' }, 'A viewer sends no requests. An operator’s token may.');
     const applications = [...view.topic('overview')].filter(([key, app]) => key.startsWith('app/') && app.route_prefix).map(([, each]) => each).sort((a, b) => (a.name < b.name ? -1 : 1));
     const app = applications.find(each => each.name === view.args[0]) ?? applications[0];
-    if (!app) return h('p', { class: 'empty' }, 'No application has a route.');
+    if (!app) return h('p', { class: 'empty' }, ofAll('No application has a route.'));
     const config = view.load(app.name, () => get(path`/api/v1/applications/${app.name}/history`)).value?.revisions[0]?.config;
     const models = config?.import_path === LLM ? (config.args?.models ?? []).map(each => each.name) : null;
     return [
