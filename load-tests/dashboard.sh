@@ -2,7 +2,7 @@
 # Measures the processor time of an idle instance with many applications: without a viewer of its
 # live feed, with one, and with ten.
 #
-#   bash load-tests/dashboard.sh                                      about seven minutes
+#   bash load-tests/dashboard.sh                                      about eleven minutes
 #   bash load-tests/dashboard.sh --applications=100 --seconds=10 --rounds=1
 set -euo pipefail
 cd "$(dirname "$0")/.."

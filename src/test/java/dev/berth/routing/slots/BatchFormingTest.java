@@ -342,7 +342,7 @@ class BatchFormingTest {
 
   @Test
   void requestAtAnIdleEagerReplicaGetsABatchWithoutTheQueue() {
-    rules = rules(4, true);
+    rules = rules(4, 2, true);
     hosts(1, 8);
     Host host = hosts.get(0);
     Grant grant = java.util.Objects.requireNonNull(atIdle());
