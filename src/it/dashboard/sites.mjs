@@ -15,7 +15,7 @@ function foreignSite() {
   return new Promise(done => server.listen(0, '127.0.0.1', () => done(server)));
 }
 
-/** What a script of the present page gets from an address: a status, or that the browser refuses it. */
+/** Sends a request from a script of the page. Returns its type and status, or `refused` if the browser blocks the request. */
 const tries = (page, url, options) => page.evaluate((to, with_) => fetch(to, with_).then(answer => `${answer.type} ${answer.status}`, () => 'refused'), url, options);
 
 export async function sites({ instance, web, shot }) {

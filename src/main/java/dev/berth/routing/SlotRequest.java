@@ -232,7 +232,8 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
 
   /** Uses a free slot, with a batch of its own if an idle replica is eager. Returns whether. */
   private boolean takeAtOnce() {
-    BatchSettings rules = batchKey() == null ? null : router.settings().batching();
+    String key = batchKey();
+    BatchSettings rules = key == null ? null : router.settings().batching();
     if (rules != null && !rules.eager()) {
       return false; // others may join its batch
     }
@@ -243,9 +244,9 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
       recorder.recordRanking(set, loop.ranking, keyed ? routingKey() : 0);
     }
     Grant taken =
-        rules == null
+        key == null || rules == null
             ? Pick.from(set, loop.ranking, this, holdAtOnce(), random, null)
-            : Pick.atIdle(set, loop.ranking, this, rules, loop.now());
+            : Pick.atIdle(set, loop.ranking, this, key, rules, loop.now());
     if (taken == null && rules != null) {
       router.pumpIfWaiting();
     }

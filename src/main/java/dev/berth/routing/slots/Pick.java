@@ -65,6 +65,7 @@ public final class Pick {
    * replica that runs no batch. The caller pumps the queue if this method returns null: another
    * waiter may have met the slots or the batch that this method gave back.
    *
+   * @param key the {@link WaiterOwner#batchKey} of the request
    * @param rules rules that start a batch at an idle replica at once
    * @param nowNanos the time on the instance's clock
    */
@@ -72,9 +73,9 @@ public final class Pick {
       ReplicaSet set,
       ReplicaRanker.Ranking ranking,
       WaiterOwner who,
+      String key,
       BatchSettings rules,
       long nowNanos) {
-    String key = java.util.Objects.requireNonNull(who.batchKey());
     for (int place = 0; place < ranking.size(); place++) {
       RoutedReplica each = set.at(ranking.get(place));
       BatchSeats seats = each == null ? null : each.batches();
@@ -86,9 +87,11 @@ public final class Pick {
           slot.giveBack(who);
           return null;
         }
-        Grant seated = slot.seated(group);
-        group.seal();
-        return seated;
+        try {
+          return slot.seated(group);
+        } finally {
+          group.seal();
+        }
       }
     }
     return null;

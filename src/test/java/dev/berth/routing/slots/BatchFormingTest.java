@@ -328,16 +328,10 @@ class BatchFormingTest {
 
   /** A grant to a request that has not joined the queue. */
   private @Nullable Grant atIdle() {
-    Asking alone =
-        new Asking(HOLD) {
-          @Override
-          public String batchKey() {
-            return "predict";
-          }
-        };
+    Asking alone = new Asking(HOLD) {};
     BatchSettings now = java.util.Objects.requireNonNull(rules);
     Pick.rank(replicas, alone, source.ranking(), source.random());
-    return Pick.atIdle(replicas, source.ranking(), alone, now, clock.getAsLong());
+    return Pick.atIdle(replicas, source.ranking(), alone, "predict", now, clock.getAsLong());
   }
 
   @Test
