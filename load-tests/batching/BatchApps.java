@@ -29,8 +29,11 @@ public final class BatchApps {
         Deployment.of("no-op", replica -> handler).withBatching(BatchRules.DEFAULTS));
   }
 
-  /** Takes 10 ms by the clock for each batch of any size. */
+  /** Takes 10 ms by the clock for each batch of any size; responds with the id of the process. */
   public static Application work() {
+    Response process =
+        Response.of(
+            200, "text/plain", Buffer.buffer(String.format("%-32d", ProcessHandle.current().pid())));
     BatchHandler handler =
         items -> {
           long end = System.nanoTime() + WORK_NANOS;
@@ -38,7 +41,7 @@ public final class BatchApps {
           while (System.nanoTime() - end < 0) {
             Thread.onSpinWait();
           }
-          return Collections.nCopies(items.size(), BatchResult.of(RESPONSE));
+          return Collections.nCopies(items.size(), BatchResult.of(process));
         };
     return Application.of(Deployment.batch("work", handler));
   }

@@ -43,6 +43,22 @@ final class BatchServers {
         ONE_LOOP);
   }
 
+  /** A node that is asked for the work of 10 ms, and another that does it; one event loop each. */
+  Server remoteWork(Servers servers, String name) throws IOException, InterruptedException {
+    return servers.remote(
+        name,
+        """
+        applications:
+          - name: work
+            route_prefix: /
+            import_path: BatchApps:work
+            runtime_env: {jars: ['%s']}
+            deployments:
+              - {name: work, berth: {batching: {max_batch_size: 16, batch_wait_timeout_s: 0.005}}}
+        """
+            .formatted(own.resolve("handlers.jar").toAbsolutePath()));
+  }
+
   /** Berth with no-ops alone, in eager batches, and in full batches; one event loop. */
   Server noOps(Servers servers, String name) throws IOException, InterruptedException {
     return berth(

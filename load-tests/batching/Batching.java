@@ -24,6 +24,8 @@ public final class Batching {
 
   private static final String BERTH = "Berth";
   private static final String AGAIN = "Berth again";
+  private static final String REMOTE = "Berth, another node";
+  private static final String REMOTE_AGAIN = "Berth, another node again";
   private static final String LITSERVE = "LitServe 0.2.19";
   private static final String RAY = "Ray Serve 2.60.0";
 
@@ -70,6 +72,8 @@ public final class Batching {
       noOpVerdicts();
       measure(answers(), 1, quick ? 4 : 10, 1_000, servers, Optional.empty(), client);
       answerVerdicts();
+      measure(remoteAnswers(), 1, quick ? 4 : 10, 1_000, servers, Optional.empty(), client);
+      remoteAnswerLines();
       if (before.isPresent()) {
         try (Servers old = new Servers(before.get(), work)) {
           measure(costOne(), quick ? 1 : 2, 24, 100, servers, Optional.of(old), client);
@@ -130,16 +134,43 @@ public final class Batching {
     return new Group("answers", "10 ms for up to 16", "response", servers, List.of(heat), "");
   }
 
+  /** The same of another node. */
+  private Group remoteAnswers() {
+    Ask ask = Ask.post("/", "{\"x\":1}").with("Content-Type: application/json");
+    return new Group(
+        "remote-answers",
+        "10 ms for up to 16, of another node",
+        "response",
+        List.of(new ServerSpec.Started(REMOTE, each -> started.remoteWork(each, "remote-work"))),
+        List.of(
+            List.of(
+                Row.of(REMOTE, REMOTE, REMOTE, ask, MANY),
+                Row.of(REMOTE_AGAIN, REMOTE, REMOTE, ask, MANY))),
+        "");
+  }
+
+  private void remoteAnswerLines() {
+    Table table = new Table("the same of another node, c=64", "per s", "p50 ms", "p99 ms");
+    for (String name : List.of(REMOTE, REMOTE_AGAIN)) {
+      answerLine(table, name);
+    }
+    report.append(table.markdown()).append('\n');
+  }
+
+  private void answerLine(Table table, String name) {
+    table.line(
+        List.of(
+            name,
+            figure(name, Sample::perSecond).text(0),
+            figure(name, each -> each.p50Micros() / 1e3).text(1),
+            figure(name, each -> each.p99Micros() / 1e3).text(1)));
+  }
+
   private void answerVerdicts() {
     Table table = new Table("10 ms for up to 16 requests, c=64", "per s", "p50 ms", "p99 ms");
     for (String name : List.of(BERTH, AGAIN, LITSERVE, RAY)) {
       if (results.row(name).isPresent()) {
-        table.line(
-            List.of(
-                name,
-                figure(name, Sample::perSecond).text(0),
-                figure(name, each -> each.p50Micros() / 1e3).text(1),
-                figure(name, each -> each.p99Micros() / 1e3).text(1)));
+        answerLine(table, name);
       }
     }
     report.append(table.markdown()).append('\n');

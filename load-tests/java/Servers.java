@@ -136,10 +136,8 @@ final class Servers implements AutoCloseable {
    * of both.
    */
   Server remote(String name) throws IOException, InterruptedException {
-    List<Server> nodes = cluster(name, 2, 1);
-    Path file = work.resolve(fileName(name) + ".yaml");
-    Files.writeString(
-        file,
+    return remote(
+        name,
         """
         applications:
           - name: remote
@@ -148,6 +146,17 @@ final class Servers implements AutoCloseable {
             runtime_env: {jars: ['%s']}
         """
             .formatted(work.resolve("handlers.jar").toAbsolutePath()));
+  }
+
+  /**
+   * The same for other applications.
+   *
+   * @param applications a configuration whose {@code /} responds with the id of its process
+   */
+  Server remote(String name, String applications) throws IOException, InterruptedException {
+    List<Server> nodes = cluster(name, 2, 1);
+    Path file = work.resolve(fileName(name) + ".yaml");
+    Files.writeString(file, applications);
     command(
         "deploy",
         file.toString(),

@@ -12,4 +12,9 @@ import static dev.berth.protocol.Wire.WireForm.FIXED;
  * @param counter rises by one with each attempt of that loop
  */
 @Wire.WireKey
-public record AttemptId(@Wire(FIXED) long incarnation, int router, long counter) {}
+public record AttemptId(@Wire(FIXED) long incarnation, int router, long counter) {
+  /** Returns the attempt that follows after this many. */
+  public AttemptId plus(int attempts) {
+    return new AttemptId(incarnation, router, counter + attempts);
+  }
+}

@@ -60,7 +60,8 @@ public sealed interface BusMessage {
    * @param explained whether the reply contains {@link HandlerTime}; the calls of the handler are
    *     then explained too
    * @param origin of the HTTP request that caused the call; null for none
-   * @param cost number of slots, 1 to 65 535
+   * @param demand number of slots, 1 to 65 535, and of requests that wait at its router for the
+   *     same replicas; see {@link SlotDemand}
    */
   record CallRequest(
       long callId,
@@ -79,8 +80,12 @@ public sealed interface BusMessage {
       boolean bodyFollows,
       boolean explained,
       @Nullable RequestOrigin origin,
-      @Wire(COST) int cost)
-      implements BusMessage, ToReplica {}
+      @Wire(COST) int demand)
+      implements BusMessage, ToReplica {
+    public int cost() {
+      return SlotDemand.cost(demand);
+    }
+  }
 
   /**
    * A chunk of a request's body, at most 64 KiB, within the granted credit.
@@ -398,20 +403,26 @@ public sealed interface BusMessage {
   record ReplicaLoad(ReplicaAddress target, long load) implements BusMessage {}
 
   /**
-   * Freed slots, offered to a previously refused router as a short lease under an attempt id of the
-   * replica. A router that receives the offer too late releases it.
+   * Freed slots, offered to a previously refused router as short leases under attempt ids of the
+   * replica: one lease, or for a batch one for each of its requests. A router that receives the
+   * offer too late releases them.
    *
-   * @param acceptMicros remaining time of the lease
-   * @param cost number of slots, as the refused request needs
+   * @param attempt of the first lease; the counter rises by one with each further lease
+   * @param tokens of the leases, 1 to {@link #MAX_LEASES}
+   * @param acceptMicros remaining time of the leases
+   * @param cost number of slots of each lease, as the refused request needs
    */
   record SlotOffer(
       ReplicaAddress target,
       AttemptId attempt,
-      SlotToken token,
+      List<SlotToken> tokens,
       @Wire(LEFT) long acceptMicros,
       long load,
       @Wire(COST) int cost)
-      implements BusMessage {}
+      implements BusMessage {
+    /** Maximum of leases in one offer, which a router can tell from duplicates. */
+    public static final int MAX_LEASES = Long.SIZE;
+  }
 
   // --- instance to controller ---
 

@@ -10,6 +10,7 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BatchSettings;
+import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.LoopExecutor;
@@ -33,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * Calls a replica's handlers with the batches of its {@link BatchTable}, on the loop of the first
  * request or on a thread, and settles the requests on their own loops. Thread-safe.
  */
-final class BatchRunner implements BatchPorts {
+final class BatchRunner implements BatchPorts, RemoteWaiters.BatchPlaces {
   private final ReplicaRuntime replica;
   private final BatchSettings first;
   volatile @Nullable LoopDependencies home; // of the timer; set before the first request
@@ -104,6 +105,21 @@ final class BatchRunner implements BatchPorts {
   }
 
   // --- effects of the table ---
+
+  @Override
+  public int maxSize() {
+    return rules().maxSize();
+  }
+
+  @Override
+  public String keyOf(CallRequest request) {
+    return rules().keyOf(request.methodName(), request.request().headers());
+  }
+
+  @Override
+  public void expect(String key, int requests) {
+    table.expect(key, requests);
+  }
 
   @Override
   public void fill(BatchGroup batch) {
@@ -288,10 +304,11 @@ final class BatchRunner implements BatchPorts {
           ended.add(requests.get(i));
         }
       }
+      ended.forEach(table::end); // first, or the queue could use no slot
       if (freed > 0) {
         replica.settleSlots(freed); // at once, so that the queue looks once
       }
-      ended.forEach(BatchedRequest::onEnded);
+      table.look();
       // The grants are posted by now, and the second task is behind the requests that they send.
       ports.loop().execute(() -> ports.loop().execute(() -> settleEach(results, failure)));
     }

@@ -2,14 +2,20 @@ package dev.berth.replica;
 
 import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BatchGroup;
+import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.BusMessage.SlotOffer;
+import dev.berth.protocol.BusMessage.ToReplica;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.SlotDemand;
+import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.BusSender;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
@@ -32,12 +38,18 @@ import org.jspecify.annotations.Nullable;
  * <p>A router that uses its offer is enqueued again, a router that returns its offer is not. The
  * routers' retries with backoff are then only the safety net.
  *
+ * <p>A request for a batch names the number of requests behind it. Its router is enqueued without a
+ * refusal, and one offer holds the slots of as many of them as one batch takes.
+ *
  * <p><b>Concurrency.</b> Thread-safe. With an empty queue a freed slot costs only a look at it. The
  * number of routers is limited; a router beyond the limit is counted but not registered.
  */
 final class RemoteWaiters implements SlotObserver {
   /** Router index in the attempts made by replicas, which no router has. */
   static final int OFFERING = -1;
+
+  /** Sequence of no token. */
+  static final long NO_TOKEN = -2;
 
   /**
    * Minimum lead in nanoseconds of a remote router's waiting time over a local waiter's: the round
@@ -52,6 +64,8 @@ final class RemoteWaiters implements SlotObserver {
     volatile ReplicaAddress target; // the replica's address as that router knows it
     volatile long sinceNanos; // known start of its oldest wait
     volatile int cost = 1; // slots of the request that waits since then
+    volatile int wanted = 1; // requests that wait, as far as known
+    volatile String key = ""; // of the batch of the last one
     volatile long offeredSequence = -1; // of the last offered token
 
     RemoteWaiter(RouterAddress router, ReplicaAddress target) {
@@ -66,16 +80,36 @@ final class RemoteWaiters implements SlotObserver {
   final LongAdder forgotten = new LongAdder(); // routers beyond the limit
   private volatile SlotObserver own = SlotObserver.NONE;
   private final BusSender sender;
+  private volatile String offeredKey = ""; // of the last offer
   private final LongSupplier nanoClock;
   private final long epoch;
   private final int bound; // maximum of routers
   private final long ttlNanos;
+  private final @Nullable BatchPlaces batches; // null when requests run alone
+
+  /** The batches of the replica. */
+  interface BatchPlaces {
+    /** Returns the maximum of requests in a batch. */
+    int maxSize();
+
+    /** Returns the key of a request; only requests with equal keys share a batch. */
+    String keyOf(CallRequest request);
+
+    /** Holds the next batch of a key for requests that use offered slots, or no longer for them. */
+    void expect(String key, int requests);
+  }
 
   /**
    * @param nanoClock nano clock of the instance
    * @param epoch incarnation of the replica, which identifies the attempts made here
    */
-  RemoteWaiters(BusSender sender, LongSupplier nanoClock, long epoch, ReplicaLimits limits) {
+  RemoteWaiters(
+      BusSender sender,
+      LongSupplier nanoClock,
+      long epoch,
+      ReplicaLimits limits,
+      @Nullable BatchPlaces batches) {
+    this.batches = batches;
     this.sender = sender;
     this.nanoClock = nanoClock;
     this.epoch = epoch;
@@ -93,29 +127,49 @@ final class RemoteWaiters implements SlotObserver {
    * sent.
    *
    * @param cost slots of the refused request
-   * @param waitedMicros waiting time of the refused request
    */
-  void note(Slots slots, RouterAddress router, ReplicaAddress target, int cost, long waitedMicros) {
-    RemoteWaiter noted = known.get(router);
+  void note(Slots slots, ToReplica refused, int cost) {
+    RemoteWaiter noted = find(refused.source(), refused.target());
     if (noted == null) {
-      if (known.size() >= bound && !makeRoom()) {
-        forgotten.increment();
-        return;
-      }
-      noted = known.computeIfAbsent(router, any -> new RemoteWaiter(router, target));
+      return;
     }
-    noted.target = target;
-    putInLine(noted, cost, waitedMicros);
+    if (refused instanceof CallRequest call) {
+      putInLine(noted, call, 1 + SlotDemand.behind(call.demand()));
+    } else {
+      putInLine(noted, cost, 0);
+    }
     // A slot freed between the refusal and this registration notified no waiter: check again.
     if (isFree(slots)) {
       onSlotFreed(slots);
     }
   }
 
+  /** Returns a registered router, which it registers before; null beyond the limit. */
+  private @Nullable RemoteWaiter find(RouterAddress router, ReplicaAddress target) {
+    RemoteWaiter noted = known.get(router);
+    if (noted == null) {
+      if (known.size() >= bound && !makeRoom()) {
+        forgotten.increment();
+        return null;
+      }
+      noted = known.computeIfAbsent(router, any -> new RemoteWaiter(router, target));
+    }
+    noted.target = target;
+    return noted;
+  }
+
   /**
    * Enqueues a router. A queued router keeps its start of waiting, whichever of its requests was
    * refused now.
    */
+  private void putInLine(RemoteWaiter noted, CallRequest request, int wanted) {
+    noted.wanted = wanted;
+    if (batches != null) {
+      noted.key = batches.keyOf(request);
+    }
+    putInLine(noted, request.cost(), request.waitedMicros());
+  }
+
   private void putInLine(RemoteWaiter noted, int cost, long waitedMicros) {
     if (!noted.inLine.get()) {
       noted.cost = cost;
@@ -179,14 +233,15 @@ final class RemoteWaiters implements SlotObserver {
       return;
     }
     removeTooLarge(slots.maxOngoing());
-    while (!pauses(slots) && isFree(slots) && isTheirs(oldest(free(slots))) && offerOne(slots)) {
+    while (!pauses(slots) && isFree(slots) && isTheirs(oldest(free(slots))) && offerOne(slots, 0)) {
       // Offers the next free slots.
     }
     if (pauses(slots)) {
       return;
     }
     own.onSlotFreed(slots);
-    while (isFree(slots) && offerOne(slots)) {
+    int kept = batches == null ? 0 : own.slotsNeeded(); // by waiters for a place or a window
+    while (isFree(slots) && offerOne(slots, kept)) {
       // No local waiter could acquire it.
     }
   }
@@ -226,36 +281,70 @@ final class RemoteWaiters implements SlotObserver {
   }
 
   /**
-   * Reserves a slot for the first queued router that is reachable. Returns false when no offer was
-   * sent.
+   * Reserves a slot for the first queued router that is reachable, or slots for a batch of its
+   * requests. Returns false when no offer was sent.
+   *
+   * @param kept free slots to leave
    */
-  private boolean offerOne(Slots slots) {
-    for (RemoteWaiter noted = next(free(slots)); noted != null; noted = next(free(slots))) {
-      AttemptId attempt = new AttemptId(epoch, OFFERING, offers.incrementAndGet());
-      Slots.ReserveResult reservation = slots.reserve(attempt, noted.cost, ttlNanos);
-      if (reservation instanceof Slots.ReserveResult.ReserveRefused refused) {
-        if (refused.reason() == Refusal.FULL) {
+  private boolean offerOne(Slots slots, int kept) {
+    int free = free(slots) - kept;
+    for (RemoteWaiter noted = next(free); noted != null; noted = next(free(slots) - kept)) {
+      int batch = batches == null ? 1 : Math.min(batches.maxSize(), SlotOffer.MAX_LEASES);
+      int room = Math.max(1, (free(slots) - kept) / noted.cost);
+      int most = Math.max(1, Math.min(Math.min(noted.wanted, batch), room));
+      AttemptId first = new AttemptId(epoch, OFFERING, offers.getAndAdd(most) + 1);
+      List<SlotLease> leases = new ArrayList<>(most);
+      Slots.ReserveResult last = slots.reserve(first, noted.cost, ttlNanos);
+      while (last instanceof Slots.ReserveResult.ReserveGranted granted) {
+        leases.add(granted.lease());
+        if (leases.size() == most) {
+          break;
+        }
+        last = slots.reserve(first.plus(leases.size()), noted.cost, ttlNanos);
+      }
+      if (leases.isEmpty()) {
+        if (((Slots.ReserveResult.ReserveRefused) last).reason() == Refusal.FULL) {
           putInLine(noted); // another thread was faster: the router keeps its place
         }
         return false;
       }
-      SlotLease lease = ((Slots.ReserveResult.ReserveGranted) reservation).lease();
-      noted.offeredSequence = lease.token().sequence();
-      SlotOffer offer =
-          new SlotOffer(
-              noted.target,
-              attempt,
-              lease.token(),
-              TimeUnit.NANOSECONDS.toMicros(ttlNanos), // the slot is free after that
-              slots.load(),
-              noted.cost);
-      if (sender.send(noted.router.node(), noted.router.busAddress(), offer).isSent()) {
+      if (offer(noted, first, leases, slots.load())) {
         return true;
       }
       known.remove(noted.router, noted);
-      lease.release(); // calls freed(), which continues with the next router
+      leases.forEach(SlotLease::release); // calls freed(), which continues with the next router
     }
     return false;
+  }
+
+  private boolean offer(RemoteWaiter noted, AttemptId first, List<SlotLease> leases, long load) {
+    List<SlotToken> tokens = leases.stream().map(SlotLease::token).toList();
+    noted.offeredSequence = tokens.get(0).sequence();
+    noted.wanted -= leases.size();
+    offeredKey = noted.key;
+    expect(leases.size()); // before they can arrive
+    SlotOffer offer =
+        new SlotOffer(
+            noted.target,
+            first,
+            tokens,
+            TimeUnit.NANOSECONDS.toMicros(ttlNanos), // the slots are free after that
+            load,
+            noted.cost);
+    boolean isSent = sender.send(noted.router.node(), noted.router.busAddress(), offer).isSent();
+    if (!isSent) {
+      expect(-leases.size());
+    } else if (noted.wanted > 0) {
+      putInLine(noted); // for the next batch
+    }
+    return isSent;
+  }
+
+  /** Expects more requests by offers, or fewer, since a router declined. */
+  void expect(int requests) {
+    if (batches != null) {
+      batches.expect(offeredKey, requests);
+    }
   }
 
   private @Nullable RemoteWaiter next(int free) {
@@ -269,13 +358,16 @@ final class RemoteWaiters implements SlotObserver {
   }
 
   /**
-   * Handles a request that acquired a slot by a token. If the token was an offer, its router is
-   * enqueued again, as it may have another request with about the same waiting time.
+   * Handles a request that acquired a slot. If its token was an offer, its router is enqueued
+   * again, as it may have another request with about the same waiting time, and so is a router with
+   * more requests for a batch.
    */
-  void used(RouterAddress router, long tokenSequence, int cost, long waitedMicros) {
-    RemoteWaiter noted = known.get(router);
-    if (noted != null && noted.offeredSequence == tokenSequence) {
-      putInLine(noted, cost, waitedMicros);
+  void onGranted(CallRequest request, long tokenSequence) {
+    int behind = SlotDemand.behind(request.demand());
+    RemoteWaiter noted =
+        behind > 0 ? find(request.source(), request.target()) : known.get(request.source());
+    if (noted != null && (behind > 0 || noted.offeredSequence == tokenSequence)) {
+      putInLine(noted, request, Math.max(1, behind));
     }
   }
 

@@ -23,6 +23,7 @@ import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RouterAddress;
+import dev.berth.protocol.SlotDemand;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.AttemptState;
 import dev.berth.protocol.port.InstanceDependencies;
@@ -182,7 +183,7 @@ public final class ReplicaLoop {
     if (refusal == Refusal.REVOKED) {
       duplicates.increment();
     } else if (refusal != null) {
-      refuse(host, message, refusal, message.cost(), message.waitedMicros());
+      refuse(host, message, refusal, message.cost());
     }
   }
 
@@ -202,14 +203,16 @@ public final class ReplicaLoop {
     if (message.admission() instanceof Admission.Token token) {
       Refusal refusal = slots.consume(token.token(), message.attempt(), message.cost());
       if (refusal == null) {
-        host.replica.refused.used(
-            message.source(), token.token().sequence(), message.cost(), message.waitedMicros());
+        host.replica.refused.onGranted(message, token.token().sequence());
       }
       return refusal;
     }
     Refusal refusal = slots.tryAcquire(message.attempt(), message.cost());
     if (refusal == null) {
       host.replica.refused.overtaking();
+      if (SlotDemand.behind(message.demand()) > 0) {
+        host.replica.refused.onGranted(message, RemoteWaiters.NO_TOKEN);
+      }
     }
     return refusal;
   }
@@ -347,7 +350,7 @@ public final class ReplicaLoop {
             message.cost(),
             TimeUnit.MILLISECONDS.toNanos(Math.max(0, message.ttlMs())));
     if (reservation instanceof Slots.ReserveResult.ReserveRefused refused) {
-      refuse(host, message, refused.reason(), message.cost(), 0);
+      refuse(host, message, refused.reason(), message.cost());
       return;
     }
     ports.ticks().deadlines.need(); // while the loop is busy, expired leases are swept more often
@@ -359,7 +362,7 @@ public final class ReplicaLoop {
   private void onRelease(ReleaseSlot message) {
     LoopReplica host = find(message.target());
     if (host != null) {
-      host.replica.slots().release(message.attempt());
+      host.replica.release(message.attempt());
     }
     long load = host == null ? LoadReport.NONE : host.replica.load();
     refuse(message, Refusal.RELEASED, load);
@@ -395,14 +398,12 @@ public final class ReplicaLoop {
             message.callId(), attempt, message.target(), token, micros, slots.load(), 1));
   }
 
-  private void refuse(
-      LoopReplica host, ToReplica message, Refusal reason, int cost, long waitedMicros) {
+  private void refuse(LoopReplica host, ToReplica message, Refusal reason, int cost) {
     refuse(message, reason, host.replica.load());
-    RouterAddress to = message.source();
     if (reason == Refusal.FULL
-        && !node.equals(to.node())
+        && !node.equals(message.source().node())
         && !isSlotless(message)) { // local routers observe the slots
-      host.replica.refused.note(host.replica.slots(), to, message.target(), cost, waitedMicros);
+      host.replica.refused.note(host.replica.slots(), message, cost);
     }
   }
 

@@ -75,8 +75,6 @@ abstract class ReplicaRuntime {
     this.isUpstream = !spec.upstream().isEmpty();
     this.slots = slots;
     this.limits = spec.limits() == null ? limits : spec.limits();
-    this.refused =
-        new RemoteWaiters(instance.bus(), instance.nanoClock(), spec.epoch(), this.limits);
     this.ledgerLimits = slots.limits();
     this.nanoClock = instance.nanoClock();
     this.wallClock = instance.wallClock();
@@ -86,6 +84,8 @@ abstract class ReplicaRuntime {
     this.failures = new FailureLog(spec.deployment(), spec.replicaId(), nanoClock);
     BatchSettings batching = this.limits.batching();
     this.batches = batching == null ? null : new BatchRunner(this, batching);
+    this.refused =
+        new RemoteWaiters(instance.bus(), instance.nanoClock(), spec.epoch(), this.limits, batches);
   }
 
   // --- callbacks of the lifecycle ---
@@ -178,7 +178,9 @@ abstract class ReplicaRuntime {
   /** Releases an attempt, with or without a slot; see {@link Slots#release}. */
   void release(AttemptId attempt) {
     SlotLedger beside = slotless();
-    slots.release(attempt);
+    if (slots.release(attempt) && attempt.router() == RemoteWaiters.OFFERING) {
+      refused.expect(-1);
+    }
     if (beside != null) {
       beside.release(attempt);
     }

@@ -7,9 +7,12 @@ import dev.berth.api.RequestContext;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.metrics.HandleMetricSource;
 import dev.berth.metrics.LatencyBuckets;
+import dev.berth.protocol.AttemptId;
+import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.ExplainedParent;
 import dev.berth.routing.explain.CandidateSnapshot;
 import dev.berth.routing.explain.RequestRecorder;
@@ -380,20 +383,28 @@ public final class DeploymentRouter implements HandleMetricSource {
     }
   }
 
-  /** Grants an offered slot to the oldest waiter, or declines the offer at once. */
-  void offered(RemoteReplica replica, RemoteReplica.Offer offer) {
-    if (!replica.isNewOffer(offer.attempt().counter())) {
-      return; // a duplicate: to decline it would release the lease that the first copy became
-    }
+  /** Grants offered slots to the oldest waiters, and declines the others at once. */
+  void offered(RemoteReplica replica, BusMessage.SlotOffer offer, long untilNanos) {
     boolean fits = offer.cost() == 1 || queue.slotsNeeded() > queue.size();
-    if (!queue.hasTakers() || !replica.routable() || !fits) {
-      replica.decline(offer);
-      return;
+    boolean isWanted = queue.hasTakers() && replica.routable() && fits;
+    for (int i = 0; i < offer.tokens().size(); i++) {
+      AttemptId attempt = offer.attempt().plus(i);
+      if (!replica.isNewOffer(attempt.counter())) {
+        continue; // a duplicate: to decline it would release the lease that the first copy became
+      }
+      SlotToken token = offer.tokens().get(i);
+      RemoteReplica.Offer one = new RemoteReplica.Offer(attempt, token, offer.cost(), untilNanos);
+      if (isWanted) {
+        replica.offered(one);
+      } else {
+        replica.decline(one);
+      }
     }
-    replica.offered(offer);
-    queue.pump();
-    if (!queue.hasTakers()) {
-      replica.declineOffers();
+    if (isWanted) {
+      queue.pump(); // once, so that the slots of a batch go to one batch
+      if (!queue.hasTakers()) {
+        replica.declineOffers();
+      }
     }
   }
 

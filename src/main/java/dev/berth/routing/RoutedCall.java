@@ -13,6 +13,7 @@ import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.LoadReport;
 import dev.berth.protocol.NotRunReason;
 import dev.berth.protocol.Refusal;
+import dev.berth.protocol.SlotDemand;
 import dev.berth.protocol.port.Reservations.ReservationProblem;
 import dev.berth.protocol.port.SlotLease;
 import dev.berth.protocol.port.TickTimer;
@@ -201,10 +202,16 @@ public final class RoutedCall extends SlotRequest {
 
   @Override
   public @Nullable String batchKey() {
+    BatchSettings rules = batching();
+    return rules == null ? null : rules.keyOf(owner.methodName(), request.headers());
+  }
+
+  /** Returns the rules of its batches; null if it runs alone. */
+  private @Nullable BatchSettings batching() {
     BatchSettings rules = router.settings().batching();
     boolean joins =
         rules != null && !owner.isSpare() && router.replicas.batches(owner.methodName());
-    return joins ? rules.keyOf(owner.methodName(), request.headers()) : null;
+    return joins ? rules : null;
   }
 
   @Override
@@ -322,7 +329,7 @@ public final class RoutedCall extends SlotRequest {
         bodyFollows(),
         recorder != null,
         owner.origin(),
-        cost());
+        to.here() || batching() == null ? cost() : SlotDemand.of(cost(), router.queue.size()));
   }
 
   private boolean bodyFollows() {

@@ -302,14 +302,13 @@ public final class Routers {
   void offered(BusMessage.SlotOffer offer, long now) {
     RemoteReplicaEntry remote = remotes.get(offer.target());
     if (remote == null || offer.acceptMicros() == 0) {
-      loops[0].release(offer.target(), offer.attempt());
+      for (int i = 0; i < offer.tokens().size(); i++) {
+        loops[0].release(offer.target(), offer.attempt().plus(i));
+      }
       return;
     }
     remote.replica.recordLoadReport(offer.load());
-    remote.router.offered(
-        remote.replica,
-        new RemoteReplica.Offer(
-            offer.attempt(), offer.token(), offer.cost(), now + offer.acceptMicros() * 1_000));
+    remote.router.offered(remote.replica, offer, now + offer.acceptMicros() * 1_000);
   }
 
   /**

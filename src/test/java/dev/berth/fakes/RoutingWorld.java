@@ -646,7 +646,7 @@ public final class RoutingWorld implements ReplicaDirectory {
       return new BusMessage.SlotOffer(
           info.address(),
           attempt,
-          ((Slots.ReserveResult.ReserveGranted) outcome).lease().token(),
+          List.of(((Slots.ReserveResult.ReserveGranted) outcome).lease().token()),
           ttl.toNanos() / 1_000,
           ledger.load(),
           1);

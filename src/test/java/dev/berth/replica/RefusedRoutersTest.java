@@ -128,7 +128,7 @@ class RefusedRoutersTest {
     assertThat(offer.acceptMicros()).isEqualTo(250_000);
     assertThat(LoadReport.ongoing(offer.load())).isEqualTo(1);
     assertThat(slots.reserved()).isEqualTo(1);
-    rig.send(rig.away(replica).by(offer.token()));
+    rig.send(rig.away(replica).by(offer.tokens().get(0)));
     assertThat(handler.calls).isEqualTo(1);
   }
 
@@ -192,7 +192,7 @@ class RefusedRoutersTest {
     isRefused(AWAY);
     slots.complete();
     SlotOffer offer = offerTo(AWAY);
-    rig.send(rig.away(replica).by(offer.token()));
+    rig.send(rig.away(replica).by(offer.tokens().get(0)));
     handler.answer();
 
     List<BusMessage> sent = rig.bus.take();
@@ -228,7 +228,8 @@ class RefusedRoutersTest {
     isRefused(AWAY_TOO, 6);
     replica.settleSlots(1);
     SlotOffer offer = offerTo(AWAY_TOO);
-    rig.send(call(replica).from(AWAY_TOO).id(callId(1, 1)).by(offer.token())); // it just came
+    rig.send(
+        call(replica).from(AWAY_TOO).id(callId(1, 1)).by(offer.tokens().get(0))); // it just came
     assertOwn(own, 2);
     assertOwn(own, 3);
     replica.settleSlots(1);
@@ -262,7 +263,7 @@ class RefusedRoutersTest {
     for (int i = 0; i < 4; i++) {
       replica.settleSlots(1);
       SlotOffer offer = offerTo(AWAY);
-      rig.send(rig.away(replica).id(callId(1, i)).by(offer.token()));
+      rig.send(rig.away(replica).id(callId(1, i)).by(offer.tokens().get(0)));
     }
   }
 

@@ -256,7 +256,7 @@ class ReplicaLoopWalkTest {
           tokens.add(reserved.token());
         } else if (message instanceof SlotOffer offer) {
           if (random.nextBoolean()) {
-            tokens.add(offer.token());
+            tokens.addAll(offer.tokens());
           } else {
             attempts.add(offer.attempt());
           }

@@ -166,7 +166,7 @@ class ReplicaStressTest {
 
   private BusMessage using(SlotOffer offer) {
     long use = usedOffers.incrementAndGet();
-    return request(OFFERED, use, AWAY, offer.target(), new Admission.Token(offer.token()));
+    return request(OFFERED, use, AWAY, offer.target(), new Admission.Token(offer.tokens().get(0)));
   }
 
   private static BusMessage givingBack(SlotOffer offer) {

@@ -106,7 +106,7 @@ class AcceptTimeTest {
     far.answer(
         last(BusMessage.CallRequest.class).source(),
         new BusMessage.SlotOffer(
-            offer.target(), offer.attempt(), offer.token(), 0, offer.load(), 1));
+            offer.target(), offer.attempt(), offer.tokens(), 0, offer.load(), 1));
     world.run();
     assertThat(last(BusMessage.ReleaseSlot.class).attempt()).isEqualTo(offer.attempt());
     assertThat(world.sent(BusMessage.CallRequest.class))

@@ -75,7 +75,7 @@ class OffersTest {
         new BusMessage.SlotOffer(
             replica.info.address(),
             attempt,
-            new SlotToken(replica.info.address().epoch(), 1, 1),
+            List.of(new SlotToken(replica.info.address().epoch(), 1, 1)),
             -1,
             replica.ledger.load(),
             1));

@@ -22,6 +22,11 @@ public interface SlotObserver {
     return NOBODY;
   }
 
+  /** Returns the number of slots that the waiters need; 0 when none of them could take one now. */
+  default int slotsNeeded() {
+    return 0;
+  }
+
   /**
    * Notifies the observer that a request is about to complete. The observer may acquire its slots
    * by {@link Slots#completeAndHold}, and then returns true: the completion is done.

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WireCodec {
   /** Version of the form, for writing and reading. */
-  public static final int VERSION = 21;
+  public static final int VERSION = 22;
 
   /** Maximum size of an inline body or stream frame, in bytes. */
   public static final int MAX_BODY_BYTES = 64 * 1024;

@@ -5,6 +5,7 @@ import dev.berth.api.Headers;
 import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.Admission;
+import dev.berth.protocol.SlotDemand;
 import dev.berth.protocol.SlotToken;
 import io.vertx.core.buffer.Buffer;
 import java.lang.invoke.MethodHandle;
@@ -106,10 +107,11 @@ final class WireReader {
     return sent < 0 ? sent : Math.max(0, sent - ageMicros);
   }
 
-  /** Reads a number of slots, which is 1 at the end of the fields. */
+  /** Reads a number of slots, or a demand; it is 1 at the end of the fields. */
   long cost(String field) {
     long slots = position < body ? varint(field) : 1;
-    if (slots < 1 || slots > 0xFFFF) {
+    long most = field.equals("demand") ? Integer.MAX_VALUE : 0xFFFF;
+    if (slots < 1 || slots > most || SlotDemand.cost((int) slots) == 0) {
       throw new WireFormatException(field + ": " + slots + " (expected: 1 to 65535)");
     }
     return slots;

@@ -45,6 +45,7 @@ public final class BatchTable implements BatchSeats {
   int places; // batches from their opening to their end
   String refilled = ""; // key of a line that is not due before this time unless it is full
   long refillsUntil;
+  private int expected; // requests with that key whose routers hold offered slots
   private boolean placeFreed; // since the last effects, or a loose request came to a free place
   private final List<Batch> started = new ArrayList<>(); // to be run
   private long lastId;
@@ -141,6 +142,9 @@ public final class BatchTable implements BatchSeats {
         BatchLine line = lines.computeIfAbsent(entry.key, key -> new BatchLine());
         line.add(entry, settings.get());
         line.isLate |= seat != null;
+        if (expected > 0 && entry.key.equals(refilled) && --expected == 0) {
+          refilled = ""; // all are here
+        }
         placeFreed |= places < settings.get().maxConcurrent(); // waiters may fill its batch
       }
     }
@@ -178,35 +182,71 @@ public final class BatchTable implements BatchSeats {
 
   /** Records that a request of a started batch has ended, once. The last one ends the batch. */
   public void finished(BatchEntry entry) {
-    synchronized (this) {
-      Batch batch = entry.batch;
-      if (entry.stage != BatchStage.STARTED || batch == null) {
-        return;
-      }
-      entry.stage = BatchStage.LEFT;
-      if (--batch.unfinished > 0) {
-        return;
-      }
-      long now = nanoClock.getAsLong();
-      long took = now - batch.startedAt;
-      learntNanos += learntNanos == 0 ? took : (took - learntNanos) >> LEARNING_SHIFT;
-      batch.meters.onEnd(took);
-      places--;
-      placeFreed = true;
-      refill(batch, now);
+    if (end(entry)) {
+      look();
     }
-    look();
+  }
+
+  /** Does the same before its slots are free; returns whether to look after that. */
+  public synchronized boolean end(BatchEntry entry) {
+    Batch batch = entry.batch;
+    if (entry.stage != BatchStage.STARTED || batch == null) {
+      return false;
+    }
+    entry.stage = BatchStage.LEFT;
+    if (--batch.unfinished > 0) {
+      return false;
+    }
+    long now = nanoClock.getAsLong();
+    long took = now - batch.startedAt;
+    learntNanos += learntNanos == 0 ? took : (took - learntNanos) >> LEARNING_SHIFT;
+    batch.meters.onEnd(took);
+    places--;
+    placeFreed = true;
+    refill(batch, now);
+    return true;
   }
 
   /**
    * Lets loose requests wait for those that take the slots of an ended batch, if both together fill
-   * one: at most for half of the usual duration, and for the window.
+   * one.
    */
   private void refill(Batch ended, long now) {
-    if (ended.entries.size() + loose(ended.key) >= ended.rules.maxSize()) {
-      refilled = ended.key;
-      long wait = Math.max(REFILL_NANOS, learntNanos / 2);
-      refillsUntil = now + Math.min(wait, ended.rules.waitNanos());
+    if (expected == 0 && ended.entries.size() + loose(ended.key) >= ended.rules.maxSize()) {
+      hold(ended.key, now, ended.rules);
+    }
+  }
+
+  /** Holds the next batch of a key for half of the usual duration, at most for the window. */
+  private void hold(String key, long now, BatchSettings rules) {
+    refilled = key;
+    refillsUntil = now + Math.min(Math.max(REFILL_NANOS, learntNanos / 2), rules.waitNanos());
+  }
+
+  /**
+   * Holds the next batch of a key for requests whose routers have received slots for them.
+   *
+   * @param requests their number; negative for routers that decline the slots
+   */
+  public void expect(String key, int requests) {
+    boolean isOver;
+    synchronized (this) {
+      if (!key.equals(refilled)) {
+        expected = 0;
+      }
+      expected = Math.max(0, expected + requests);
+      isOver = requests < 0 && expected == 0 && key.equals(refilled);
+      if (isOver) {
+        refilled = "";
+        placeFreed = true;
+      } else if (requests > 0) {
+        hold(key, nanoClock.getAsLong(), settings.get());
+      }
+    }
+    if (isOver) {
+      look();
+    } else {
+      ports.wakeIn(REFILL_NANOS);
     }
   }
 
@@ -217,6 +257,9 @@ public final class BatchTable implements BatchSeats {
     Batch made = null;
     synchronized (this) {
       long now = nanoClock.getAsLong();
+      if (expected > 0 && key.equals(refilled) && refillsUntil - now > 0) {
+        return null;
+      }
       while (made == null && places < settings.get().maxConcurrent()) {
         BatchLine older = dueLine(now);
         if (older != null && older.head().sinceNanos - sinceNanos < 0 && !isOf(older, key)) {
@@ -297,7 +340,12 @@ public final class BatchTable implements BatchSeats {
     boolean freed;
     long wake;
     synchronized (this) {
-      long now = lines.isEmpty() && gathering.isEmpty() ? 0 : nanoClock.getAsLong();
+      boolean isIdle = lines.isEmpty() && gathering.isEmpty() && expected == 0;
+      long now = isIdle ? 0 : nanoClock.getAsLong();
+      if (expected > 0 && refillsUntil - now <= 0) {
+        expected = 0;
+        placeFreed = true; // for the waiters here
+      }
       for (int i = gathering.size() - 1; i >= 0; i--) {
         if (gathering.get(i).closesAt - now <= 0) {
           close(gathering.get(i)); // missing requests become loose
@@ -352,7 +400,7 @@ public final class BatchTable implements BatchSeats {
   }
 
   private long nextLook(long now) {
-    long next = NEVER;
+    long next = expected > 0 ? refillsUntil - now : NEVER;
     for (int i = 0; i < gathering.size(); i++) {
       next = Math.min(next, gathering.get(i).closesAt - now);
     }
@@ -372,6 +420,7 @@ public final class BatchTable implements BatchSeats {
         meters.computeIfAbsent(BatchSettings.methodOf(key), method -> new BatchMeters());
     Batch batch = new Batch(this, key, line == null ? rules : line.rules(), ++lastId, of);
     places++;
+    expected = key.equals(refilled) ? 0 : expected; // others are late
     if (line != null) {
       List<BatchEntry> first = line.entries.subList(0, fitting(line.entries, batch.rules));
       first.forEach(each -> enter(each, batch));

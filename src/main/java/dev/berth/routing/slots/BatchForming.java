@@ -460,6 +460,9 @@ public final class BatchForming {
     KeyLine line = lines.get(group.key());
     if (line != null && !queue.isLate(queue.ends.after)) {
       lookForLate(queue);
+      if (replica.maxOngoing() > replica.ongoing()) {
+        line.unfit = NONE; // no batch could start before
+      }
       gather(queue.ends.after, line, group.room());
       grantEach(queue, replica, group, group.room());
       forget();

@@ -115,6 +115,11 @@ public final class LocalReplica extends RoutedReplica implements SlotObserver {
   }
 
   @Override
+  public int slotsNeeded() {
+    return queue.hasTakers() ? queue.slotsNeeded() : 0;
+  }
+
+  @Override
   public boolean completing(Slots freeing, int done) {
     return queue.hasTakers() && eligible() && queue.handOff(this, done);
   }

@@ -45,6 +45,8 @@ function apply(node, one) {
     if (node.data !== text) node.data = text;
     return;
   }
+  if (node.made.one === one) return; // as it was described before
+  node.made.one = one;
   const { props } = one;
   const before = node.made.props;
   for (const name of new Set([...Object.keys(before), ...Object.keys(props)])) {

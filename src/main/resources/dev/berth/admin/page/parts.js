@@ -26,13 +26,14 @@ const watched = draw => ({
  */
 export function grid({ label, columns, rows, key, empty = 'None.', tall, mark }) {
   if (!rows.length) return h('p', { class: 'empty' }, empty);
+  const made = new Map(); // rows that a scroll shows again
   return h('div', {
     key: `grid ${label}`, class: `grid${tall ? ' tall' : ''}`, role: 'table', tabindex: 0, 'aria-label': label, 'aria-rowcount': rows.length + 1,
-    hook: watched(node => drawGrid(node, columns.filter(each => !(each.wide && narrow.matches)), rows, key, mark)),
+    hook: watched(node => drawGrid(node, columns.filter(each => !(each.wide && narrow.matches)), rows, key, mark, made)),
   });
 }
 
-function drawGrid(node, columns, rows, key, mark) {
+function drawGrid(node, columns, rows, key, mark, made) {
   const { by, down = true } = node.order ?? {};
   const column = columns.find(each => each.name === by);
   let shown = rows;
@@ -56,10 +57,16 @@ function drawGrid(node, columns, rows, key, mark) {
   };
   const heading = each => h('span', { role: 'columnheader', key: each.name, class: each.num ? 'num' : null, 'aria-sort': each === column ? (down ? 'descending' : 'ascending') : null },
     each.sort ? h('button', { on: { click: () => order(each) } }, each.name, each === column ? (down ? ' ↓' : ' ↑') : '') : each.name);
+  const line = (row, at) => {
+    const known = made.get(row);
+    if (known?.at === at && known.size === columns.length) return known.line;
+    const fresh = h('div', { class: `row ${mark?.(row) ?? ''}`, role: 'row', key: key(row), 'aria-rowindex': at + 2 }, columns.map(each => cell(each, row)));
+    made.set(row, { at, size: columns.length, line: fresh });
+    return fresh;
+  };
   sync(node,
     h('div', { class: 'row head', role: 'row' }, columns.map(heading)),
-    h('div', { class: 'rows', role: 'rowgroup', vars: { height: `${shown.length * ROW}px`, from: `${first * ROW}px` } }, shown.slice(first, last).map((row, at) =>
-      h('div', { class: `row ${mark?.(row) ?? ''}`, role: 'row', key: key(row), 'aria-rowindex': first + at + 2 }, columns.map(each => cell(each, row))))));
+    h('div', { class: 'rows', role: 'rowgroup', vars: { height: `${shown.length * ROW}px`, from: `${first * ROW}px` } }, shown.slice(first, last).map((row, at) => line(row, first + at))));
 }
 
 /** Boxes of equal size in rows, of any number; `groups` is a list of [title, items]. */

@@ -116,7 +116,7 @@ class WireCodecTest {
     return new BusMessage.SlotOffer(
         new ReplicaAddress("n", 0, 0, 1),
         new AttemptId(1, 0, 1),
-        new SlotToken(1, 1, 1),
+        List.of(new SlotToken(1, 1, 1)),
         5,
         LoadReport.NONE,
         cost);

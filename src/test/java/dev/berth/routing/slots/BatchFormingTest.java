@@ -256,6 +256,30 @@ class BatchFormingTest {
   }
 
   @Test
+  void waitersWithoutAPlaceJoinTheNextBatchOfLooseRequests() {
+    hosts(1, 16);
+    Host host = hosts.get(0);
+    List<Asker> first = ask(4);
+    clock.advance(MS.multipliedBy(10));
+    queue.pump();
+    first.forEach(Asker::arrive);
+    Batch running = host.runs.get(0);
+    List<Asker> waiting = ask(3);
+    clock.advance(MS.multipliedBy(20));
+    for (BatchEntry each : running.entries()) {
+      host.ledger.complete(1); // the queue looks, and finds no place
+    }
+    host.ledger.tryAcquire(2);
+    host.table.add(new Item(0, 1), null);
+    host.table.add(new Item(0, 1), null);
+    running.entries().forEach(host.table::finished);
+
+    assertThat(granted(waiting)).isEqualTo(3);
+    waiting.forEach(Asker::arrive);
+    assertThat(host.runs.get(1).entries()).hasSize(5);
+  }
+
+  @Test
   void windowPassesAtTheReplicaOfAnotherInstance() {
     List<RemoteReplica> far = hostsElsewhere(2, 16);
     assertThat(granted(ask(1))).isOne();
