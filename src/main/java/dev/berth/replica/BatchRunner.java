@@ -132,6 +132,16 @@ final class BatchRunner implements BatchPorts, RemoteWaiters.BatchPlaces {
   }
 
   @Override
+  public void onLoose() {
+    replica.refused.onLoose(replica.slots);
+  }
+
+  @Override
+  public boolean isFull() {
+    return table.isFull();
+  }
+
+  @Override
   public void wakeIn(long nanos) {
     long at = replica.nanoClock.getAsLong() + Math.max(0, nanos);
     LoopDependencies timing = home;

@@ -59,7 +59,8 @@ final class RemoteWaiters implements SlotObserver {
 
   /** A router that is queued or holds an offer. */
   private static final class RemoteWaiter {
-    final RouterAddress router;
+    final RouterAddress first; // of the known ones
+    volatile RouterAddress router; // that asked last
     final AtomicBoolean inLine = new AtomicBoolean();
     volatile ReplicaAddress target; // the replica's address as that router knows it
     volatile long sinceNanos; // known start of its oldest wait
@@ -69,6 +70,7 @@ final class RemoteWaiters implements SlotObserver {
     volatile long offeredSequence = -1; // of the last offered token
 
     RemoteWaiter(RouterAddress router, ReplicaAddress target) {
+      this.first = router;
       this.router = router;
       this.target = target;
     }
@@ -91,6 +93,9 @@ final class RemoteWaiters implements SlotObserver {
   interface BatchPlaces {
     /** Returns the maximum of requests in a batch. */
     int maxSize();
+
+    /** Returns whether no further batch can start. */
+    boolean isFull();
 
     /** Returns the key of a request; only requests with equal keys share a batch. */
     String keyOf(CallRequest request);
@@ -146,7 +151,7 @@ final class RemoteWaiters implements SlotObserver {
 
   /** Returns a registered router, which it registers before; null beyond the limit. */
   private @Nullable RemoteWaiter find(RouterAddress router, ReplicaAddress target) {
-    RemoteWaiter noted = known.get(router);
+    RemoteWaiter noted = known(router);
     if (noted == null) {
       if (known.size() >= bound && !makeRoom()) {
         forgotten.increment();
@@ -155,7 +160,21 @@ final class RemoteWaiters implements SlotObserver {
       noted = known.computeIfAbsent(router, any -> new RemoteWaiter(router, target));
     }
     noted.target = target;
+    noted.router = router;
     return noted;
+  }
+
+  /** Returns a registered router. The routers of an instance have one queue, and one batch. */
+  private @Nullable RemoteWaiter known(RouterAddress router) {
+    if (batches == null) {
+      return known.get(router);
+    }
+    for (RemoteWaiter each : known.values()) {
+      if (each.first.node().equals(router.node())) {
+        return each;
+      }
+    }
+    return null;
   }
 
   /**
@@ -186,7 +205,7 @@ final class RemoteWaiters implements SlotObserver {
 
   private boolean makeRoom() {
     for (RemoteWaiter noted : known.values()) {
-      if (!noted.inLine.get() && known.remove(noted.router, noted)) {
+      if (!noted.inLine.get() && known.remove(noted.first, noted)) {
         return true;
       }
     }
@@ -226,6 +245,11 @@ final class RemoteWaiters implements SlotObserver {
     own.onBatchOpen(group);
   }
 
+  /** Lets local waiters join the batch of a remote request that has arrived. */
+  void onLoose(Slots slots) {
+    own.onSlotFreed(slots);
+  }
+
   @Override
   public void onSlotFreed(Slots slots) {
     if (line.isEmpty()) {
@@ -240,7 +264,8 @@ final class RemoteWaiters implements SlotObserver {
       return;
     }
     own.onSlotFreed(slots);
-    int kept = batches == null ? 0 : own.slotsNeeded(); // by waiters for a place or a window
+    boolean isFull = batches != null && batches.isFull();
+    int kept = isFull ? own.slotsNeeded() : 0; // they wait for the end of a batch
     while (isFree(slots) && offerOne(slots, kept)) {
       // No local waiter could acquire it.
     }
@@ -311,7 +336,7 @@ final class RemoteWaiters implements SlotObserver {
       if (offer(noted, first, leases, slots.load())) {
         return true;
       }
-      known.remove(noted.router, noted);
+      known.remove(noted.first, noted);
       leases.forEach(SlotLease::release); // calls freed(), which continues with the next router
     }
     return false;
@@ -320,7 +345,7 @@ final class RemoteWaiters implements SlotObserver {
   private boolean offer(RemoteWaiter noted, AttemptId first, List<SlotLease> leases, long load) {
     List<SlotToken> tokens = leases.stream().map(SlotLease::token).toList();
     noted.offeredSequence = tokens.get(0).sequence();
-    noted.wanted -= leases.size();
+    noted.wanted = Math.max(0, noted.wanted - leases.size());
     offeredKey = noted.key;
     expect(leases.size()); // before they can arrive
     SlotOffer offer =
@@ -340,8 +365,7 @@ final class RemoteWaiters implements SlotObserver {
     return isSent;
   }
 
-  /** Expects more requests by offers, or fewer, since a router declined. */
-  void expect(int requests) {
+  private void expect(int requests) {
     if (batches != null) {
       batches.expect(offeredKey, requests);
     }
@@ -359,16 +383,30 @@ final class RemoteWaiters implements SlotObserver {
 
   /**
    * Handles a request that acquired a slot. If its token was an offer, its router is enqueued
-   * again, as it may have another request with about the same waiting time, and so is a router with
-   * more requests for a batch.
+   * again, as it may have another request with about the same waiting time. A router of requests
+   * for batches is enqueued if others are behind the request.
    */
   void onGranted(CallRequest request, long tokenSequence) {
     int behind = SlotDemand.behind(request.demand());
     RemoteWaiter noted =
-        behind > 0 ? find(request.source(), request.target()) : known.get(request.source());
-    if (noted != null && (behind > 0 || noted.offeredSequence == tokenSequence)) {
+        behind > 0 ? find(request.source(), request.target()) : known(request.source());
+    boolean waits = batches != null ? behind > 0 : isOffered(noted, tokenSequence);
+    if (noted != null && waits) {
       putInLine(noted, request, Math.max(1, behind));
     }
+  }
+
+  private static boolean isOffered(@Nullable RemoteWaiter noted, long tokenSequence) {
+    return noted != null && noted.offeredSequence == tokenSequence;
+  }
+
+  /** Handles a router that declines offered slots: none of its requests could use them. */
+  void onDeclined(RouterAddress router) {
+    RemoteWaiter noted = known(router);
+    if (noted != null && line.remove(noted)) {
+      noted.inLine.set(false);
+    }
+    expect(-1);
   }
 
   /** Removes the routers of an instance that left. */

@@ -362,7 +362,10 @@ public final class ReplicaLoop {
   private void onRelease(ReleaseSlot message) {
     LoopReplica host = find(message.target());
     if (host != null) {
-      host.replica.release(message.attempt());
+      if (message.attempt().router() == RemoteWaiters.OFFERING) {
+        host.replica.refused.onDeclined(message.source());
+      }
+      host.replica.slots().release(message.attempt());
     }
     long load = host == null ? LoadReport.NONE : host.replica.load();
     refuse(message, Refusal.RELEASED, load);

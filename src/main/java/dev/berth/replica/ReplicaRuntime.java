@@ -178,9 +178,7 @@ abstract class ReplicaRuntime {
   /** Releases an attempt, with or without a slot; see {@link Slots#release}. */
   void release(AttemptId attempt) {
     SlotLedger beside = slotless();
-    if (slots.release(attempt) && attempt.router() == RemoteWaiters.OFFERING) {
-      refused.expect(-1);
-    }
+    slots.release(attempt);
     if (beside != null) {
       beside.release(attempt);
     }

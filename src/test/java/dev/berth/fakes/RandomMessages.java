@@ -22,6 +22,7 @@ import dev.berth.protocol.RequestOrigin;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.RoutingDelta;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.SlotDemand;
 import dev.berth.protocol.SlotToken;
 import io.vertx.core.buffer.Buffer;
 import java.lang.reflect.Constructor;
@@ -109,6 +110,9 @@ public final class RandomMessages {
       case "retryAfterSeconds" -> random.nextInt(100) - 1;
       case "cost" ->
           unitCost ? 1 : pick(List.of(1, 2, 127, 128, random.nextInt(1, 65_536), 65_535));
+      case "demand" ->
+          unitCost ? 1 : SlotDemand.of(random.nextInt(1, 65_536), pick(List.of(0, 1, 32_767)));
+      case "tokens" -> list(this::token);
       case "follows" -> random.nextInt(-1, 1 << 20);
       case "host" -> random.nextBoolean() ? text(40) : null;
       case "digest" -> random.nextLong();

@@ -7,10 +7,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Batches whose requests arrive at two nodes. */
 @Timeout(90)
@@ -20,12 +24,12 @@ class BatchNodesIT {
       applications:
         - name: batched
           route_prefix: /batched
-          import_path: 'dev.berth.node.TestApplications:batched'
+          import_path: 'dev.berth.node.TestApplications:%s'
           deployments:
             - name: batched
               num_replicas: %d
               max_replicas_per_node: 1
-              berth: {batching: {max_batch_size: 16, batch_wait_timeout_s: 20}}
+              berth: {batching: {max_batch_size: 16, batch_wait_timeout_s: %s}}
       """;
 
   @TempDir private Path folder;
@@ -38,8 +42,12 @@ class BatchNodesIT {
   }
 
   private void deploy(int replicas) throws Exception {
+    deploy(replicas, "batched", "20");
+  }
+
+  private void deploy(int replicas, String handler, String window) throws Exception {
     pair = new NodePair(folder);
-    HttpResponse<String> deployed = pair.deploy(APP.formatted(replicas));
+    HttpResponse<String> deployed = pair.deploy(APP.formatted(handler, replicas, window));
     assertThat(deployed.statusCode()).as(deployed.body()).isEqualTo(200);
     for (TestNode node : pair.nodes) {
       TestNode.until(
@@ -82,5 +90,39 @@ class BatchNodesIT {
         sixteenShareABatch(node);
       }
     }
+  }
+
+  /** As many clients at each node, each with one request at a time. */
+  @ParameterizedTest
+  @ValueSource(ints = {5, 24}) // fewer and more than there are slots
+  void neitherNodeTakesTheBatchesOfTheOther(int clients) throws Exception {
+    deploy(1, "batchedSlowly", "0.005");
+    AtomicBoolean isOver = new AtomicBoolean();
+    List<AtomicInteger> answers = List.of(new AtomicInteger(), new AtomicInteger());
+    List<CompletableFuture<Void>> all = new ArrayList<>();
+    for (int i = 0; i < 2 * clients; i++) {
+      all.add(ask(pair.nodes.get(i % 2), answers.get(i % 2), isOver));
+    }
+    int enough = 40 * clients;
+    TestNode.until(
+        () -> answers.get(0).get() + answers.get(1).get() >= enough, () -> answers.toString());
+    isOver.set(true);
+    all.forEach(CompletableFuture::join);
+
+    assertThat(answers)
+        .allSatisfy(each -> assertThat(each.get()).as("%s", answers).isGreaterThan(enough / 4));
+  }
+
+  private static CompletableFuture<Void> ask(
+      TestNode node, AtomicInteger answers, AtomicBoolean isOver) {
+    return node.getAsync("/batched")
+        .thenComposeAsync(
+            response -> {
+              assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+              answers.incrementAndGet();
+              return isOver.get()
+                  ? CompletableFuture.completedFuture(null)
+                  : ask(node, answers, isOver);
+            });
   }
 }

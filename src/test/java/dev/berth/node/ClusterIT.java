@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -42,10 +43,15 @@ class ClusterIT {
   private int control;
   private String file = ""; // what it declares
 
-  /** Below those that a port of 0 is given. */
+  private static final Set<Integer> GIVEN = ConcurrentHashMap.newKeySet();
+
+  /** Below those that a port of 0 is given; none twice. */
   static int freePort() {
     while (true) {
       int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);
+      if (!GIVEN.add(port)) {
+        continue;
+      }
       try (ServerSocket socket = new ServerSocket(port)) {
         return socket.getLocalPort();
       } catch (IOException used) {

@@ -2,6 +2,7 @@ package dev.berth.node;
 
 import dev.berth.api.Application;
 import dev.berth.api.AsyncHandler;
+import dev.berth.api.BatchHandler;
 import dev.berth.api.BatchResult;
 import dev.berth.api.BerthException;
 import dev.berth.api.Deployment;
@@ -14,10 +15,12 @@ import dev.berth.protocol.BusMessage.CallRequest;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.MDC;
 
@@ -42,6 +45,16 @@ public final class TestApplications {
                 items.stream()
                     .map(each -> BatchResult.of(Response.text(items.size() + " together")))
                     .toList()));
+  }
+
+  /** The same, and takes 10 ms for a batch. */
+  public static Application batchedSlowly() {
+    BatchHandler handler =
+        items -> {
+          LockSupport.parkNanos(10_000_000);
+          return Collections.nCopies(items.size(), BatchResult.of(Response.text("slowly")));
+        };
+    return Application.of(Deployment.batch("batched", handler));
   }
 
   /** Answers with its replica. */

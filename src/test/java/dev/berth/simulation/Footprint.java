@@ -63,6 +63,8 @@ public final class Footprint {
           node.loops.LoopWatch.answered
           node.loops.LoopWatch.beats
           replica.RemoteWaiters$RemoteWaiter.cost
+          replica.RemoteWaiters$RemoteWaiter.wanted
+          replica.batch.BatchTable.expected
           replica.LoopReplica.failed
           replica.HealthCheckWheel.touched
           replica.LoopReplica.frameBytes

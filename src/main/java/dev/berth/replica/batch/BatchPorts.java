@@ -13,6 +13,11 @@ public interface BatchPorts {
   /** Reports the end of a batch: another may start. */
   void onPlaceFreed();
 
+  /** Reports that a loose request came while a batch may start. */
+  default void onLoose() {
+    onPlaceFreed();
+  }
+
   /** Requests a call of {@link BatchTable#look} after this time, or soon after. */
   void wakeIn(long nanos);
 }

@@ -46,7 +46,8 @@ public final class BatchTable implements BatchSeats {
   String refilled = ""; // key of a line that is not due before this time unless it is full
   long refillsUntil;
   private int expected; // requests with that key whose routers hold offered slots
-  private boolean placeFreed; // since the last effects, or a loose request came to a free place
+  private boolean placeFreed; // since the last effects
+  private boolean looseCame; // to a free place, since the last effects
   private final List<Batch> started = new ArrayList<>(); // to be run
   private long lastId;
   private volatile long learntNanos;
@@ -142,10 +143,10 @@ public final class BatchTable implements BatchSeats {
         BatchLine line = lines.computeIfAbsent(entry.key, key -> new BatchLine());
         line.add(entry, settings.get());
         line.isLate |= seat != null;
-        if (expected > 0 && entry.key.equals(refilled) && --expected == 0) {
-          refilled = ""; // all are here
+        if (expected > 0 && entry.key.equals(refilled)) {
+          expect(-1);
         }
-        placeFreed |= places < settings.get().maxConcurrent(); // waiters may fill its batch
+        looseCame |= places < settings.get().maxConcurrent(); // waiters may fill its batch
       }
     }
     look();
@@ -212,41 +213,49 @@ public final class BatchTable implements BatchSeats {
    * one.
    */
   private void refill(Batch ended, long now) {
-    if (expected == 0 && ended.entries.size() + loose(ended.key) >= ended.rules.maxSize()) {
+    if (!isHeld(ended.key, now)
+        && ended.entries.size() + loose(ended.key) >= ended.rules.maxSize()) {
       hold(ended.key, now, ended.rules);
     }
   }
 
   /** Holds the next batch of a key for half of the usual duration, at most for the window. */
   private void hold(String key, long now, BatchSettings rules) {
+    expected = 0;
     refilled = key;
     refillsUntil = now + Math.min(Math.max(REFILL_NANOS, learntNanos / 2), rules.waitNanos());
   }
 
   /**
-   * Holds the next batch of a key for requests whose routers have received slots for them.
+   * Holds the next batch of a key, beside which no request waits yet, until requests have arrived
+   * whose routers received slots for them.
    *
-   * @param requests their number; negative for routers that decline the slots
+   * @param requests their number; negative for slots that a router declines
    */
   public void expect(String key, int requests) {
-    boolean isOver;
     synchronized (this) {
-      if (!key.equals(refilled)) {
-        expected = 0;
+      long now = nanoClock.getAsLong();
+      boolean isHeld = isHeld(key, now);
+      if (!isHeld && (requests < 0 || lines.containsKey(key))) {
+        return;
       }
-      expected = Math.max(0, expected + requests);
-      isOver = requests < 0 && expected == 0 && key.equals(refilled);
-      if (isOver) {
-        refilled = "";
-        placeFreed = true;
-      } else if (requests > 0) {
-        hold(key, nanoClock.getAsLong(), settings.get());
+      if (!isHeld) {
+        hold(key, now, settings.get());
       }
+      expect(requests);
     }
-    if (isOver) {
-      look();
-    } else {
-      ports.wakeIn(REFILL_NANOS);
+    look(); // also for a key that is held no longer
+  }
+
+  private boolean isHeld(String key, long now) {
+    return expected > 0 && key.equals(refilled) && refillsUntil - now > 0;
+  }
+
+  private void expect(int requests) {
+    expected += requests;
+    if (expected <= 0) {
+      expected = 0;
+      refillsUntil = nanoClock.getAsLong(); // all have arrived
     }
   }
 
@@ -257,9 +266,6 @@ public final class BatchTable implements BatchSeats {
     Batch made = null;
     synchronized (this) {
       long now = nanoClock.getAsLong();
-      if (expected > 0 && key.equals(refilled) && refillsUntil - now > 0) {
-        return null;
-      }
       while (made == null && places < settings.get().maxConcurrent()) {
         BatchLine older = dueLine(now);
         if (older != null && older.head().sinceNanos - sinceNanos < 0 && !isOf(older, key)) {
@@ -321,6 +327,11 @@ public final class BatchTable implements BatchSeats {
     return meters.values().stream().map(BatchMeters::fill).reduce(BatchFill.NONE, BatchFill::plus);
   }
 
+  /** Returns whether no further batch can start. */
+  public synchronized boolean isFull() {
+    return places >= settings.get().maxConcurrent();
+  }
+
   @Override
   public synchronized boolean isBusy() {
     return places > 0;
@@ -338,14 +349,10 @@ public final class BatchTable implements BatchSeats {
     List<Batch> fills = List.of();
     List<Batch> starts = List.of();
     boolean freed;
+    boolean came;
     long wake;
     synchronized (this) {
-      boolean isIdle = lines.isEmpty() && gathering.isEmpty() && expected == 0;
-      long now = isIdle ? 0 : nanoClock.getAsLong();
-      if (expected > 0 && refillsUntil - now <= 0) {
-        expected = 0;
-        placeFreed = true; // for the waiters here
-      }
+      long now = lines.isEmpty() && gathering.isEmpty() ? 0 : nanoClock.getAsLong();
       for (int i = gathering.size() - 1; i >= 0; i--) {
         if (gathering.get(i).closesAt - now <= 0) {
           close(gathering.get(i)); // missing requests become loose
@@ -364,7 +371,9 @@ public final class BatchTable implements BatchSeats {
         started.clear();
       }
       freed = placeFreed;
+      came = looseCame;
       placeFreed = false;
+      looseCame = false;
       wake = nextLook(now);
     }
     for (int i = 0; i < fills.size(); i++) { // without an iterator: each request looks often
@@ -378,6 +387,8 @@ public final class BatchTable implements BatchSeats {
     }
     if (freed) {
       ports.onPlaceFreed();
+    } else if (came) {
+      ports.onLoose();
     }
     if (wake != NEVER) {
       ports.wakeIn(wake);
@@ -400,7 +411,7 @@ public final class BatchTable implements BatchSeats {
   }
 
   private long nextLook(long now) {
-    long next = expected > 0 ? refillsUntil - now : NEVER;
+    long next = NEVER;
     for (int i = 0; i < gathering.size(); i++) {
       next = Math.min(next, gathering.get(i).closesAt - now);
     }

@@ -34,7 +34,7 @@ const same = (node, one) => (one.tag ? node.made?.tag === one.tag : node.nodeTyp
 function create(one) {
   if (!one.tag) return document.createTextNode('');
   const node = document.createElement(one.tag);
-  node.made = { tag: one.tag, key: one.props.key == null ? null : String(one.props.key), props: {} };
+  node.made = { tag: one.tag, key: one.props.key == null ? null : String(one.props.key) };
   if (one.props.value != null) queueMicrotask(() => (node.value = one.props.value));
   return node;
 }
@@ -46,18 +46,16 @@ function apply(node, one) {
     return;
   }
   if (node.made.one === one) return; // as it was described before
-  node.made.one = one;
   const { props } = one;
-  const before = node.made.props;
+  const before = node.made.one?.props ?? {};
+  const fresh = !node.made.one;
+  node.made.one = one;
   for (const name of new Set([...Object.keys(before), ...Object.keys(props)])) {
     if (name === 'key' || name === 'hook' || name === 'value' || (before[name] === props[name])) continue;
     if (name === 'on' || name === 'vars') group(node, name, before[name] ?? {}, props[name] ?? {});
     else if (props[name] == null || props[name] === false) node.removeAttribute(name);
     else node.setAttribute(name, props[name] === true ? '' : props[name]);
   }
-  const fresh = !node.made.hooked;
-  node.made.props = props;
-  node.made.hooked = true;
   if (!props.hook?.own) sync(node, one.children);
   if (fresh) props.hook?.create?.(node);
   props.hook?.update?.(node);
@@ -71,6 +69,6 @@ function group(node, name, before, now) {
 }
 
 function removed(node) {
-  node.made?.props.hook?.remove?.(node);
+  node.made?.one?.props.hook?.remove?.(node);
   node.childNodes.forEach(removed);
 }

@@ -47,22 +47,14 @@ function drawGrid(node, columns, rows, key, mark, made) {
   node.style.setProperty('--least', `${widths.reduce((sum, each) => sum + Number(/[\d.]+/.exec(each)[0]) + 0.8, 0)}rem`);
   const first = Math.max(0, Math.floor(node.scrollTop / ROW) - 8);
   const last = Math.min(shown.length, first + Math.ceil((node.clientHeight || 600) / ROW) + 18);
-  const cell = (each, row) => {
-    const value = each.of(row);
-    return h('span', { role: 'cell', class: each.num ? 'num' : null, title: typeof value === 'string' && !each.num ? value : null }, value);
-  };
-  const order = each => {
-    node.order = { by: each.name, down: each !== column || !down };
-    node.draw();
-  };
+  const cell = (each, value) => h('span', { role: 'cell', class: each.num ? 'num' : null, title: typeof value === 'string' && !each.num ? value : null }, value);
+  const order = each => [node.order = { by: each.name, down: each !== column || !down }, node.draw()];
   const heading = each => h('span', { role: 'columnheader', key: each.name, class: each.num ? 'num' : null, 'aria-sort': each === column ? (down ? 'descending' : 'ascending') : null },
     each.sort ? h('button', { on: { click: () => order(each) } }, each.name, each === column ? (down ? ' ↓' : ' ↑') : '') : each.name);
   const line = (row, at) => {
-    const known = made.get(row);
-    if (known?.at === at && known.size === columns.length) return known.line;
-    const fresh = h('div', { class: `row ${mark?.(row) ?? ''}`, role: 'row', key: key(row), 'aria-rowindex': at + 2 }, columns.map(each => cell(each, row)));
-    made.set(row, { at, size: columns.length, line: fresh });
-    return fresh;
+    const old = made.get(row);
+    if (old?.props['aria-rowindex'] === at + 2 && old.children[0].length === columns.length) return old;
+    return made.set(row, h('div', { class: `row ${mark?.(row) ?? ''}`, role: 'row', key: key(row), 'aria-rowindex': at + 2 }, columns.map(each => cell(each, each.of(row))))).get(row);
   };
   sync(node,
     h('div', { class: 'row head', role: 'row' }, columns.map(heading)),

@@ -22,6 +22,7 @@ class MessageShapesTest {
     SHAPES.put(19, "8c71f791c4efaa5c");
     SHAPES.put(20, "020c62b8d2b1e898");
     SHAPES.put(21, "11f1a7029ff3fc0d");
+    SHAPES.put(22, "ed50e63d20da909d");
   }
 
   @Test

@@ -153,7 +153,7 @@ class WireCodecTest {
 
   @ParameterizedTest
   @CsvSource({
-    "0, 99, version: 99 (expected: 21)",
+    "0, 99, version: 99 (expected: 22)",
     "1, 99, type: 99 (expected: 1 to ",
     "7, 15, reason: 15 (expected: 0 to 14)"
   })
