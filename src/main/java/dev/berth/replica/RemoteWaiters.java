@@ -67,12 +67,18 @@ final class RemoteWaiters implements SlotObserver {
     volatile int cost = 1; // slots of the request that waits since then
     volatile int wanted = 1; // requests that wait, as far as known
     volatile String key = ""; // of the batch of the last one
-    volatile long offeredSequence = -1; // of the last offered token
+    volatile long offeredSequence = -1; // of the first token of the last offer
+    volatile int offered; // tokens of the last offer
 
     RemoteWaiter(RouterAddress router, ReplicaAddress target) {
       this.first = router;
       this.router = router;
       this.target = target;
+    }
+
+    boolean isOffered(long sequence) {
+      long place = sequence - offeredSequence;
+      return place >= 0 && place < offered;
     }
   }
 
@@ -345,6 +351,7 @@ final class RemoteWaiters implements SlotObserver {
   private boolean offer(RemoteWaiter noted, AttemptId first, List<SlotLease> leases, long load) {
     List<SlotToken> tokens = leases.stream().map(SlotLease::token).toList();
     noted.offeredSequence = tokens.get(0).sequence();
+    noted.offered = leases.size();
     noted.wanted = Math.max(0, noted.wanted - leases.size());
     offeredKey = noted.key;
     expect(leases.size()); // before they can arrive
@@ -390,14 +397,9 @@ final class RemoteWaiters implements SlotObserver {
     int behind = SlotDemand.behind(request.demand());
     RemoteWaiter noted =
         behind > 0 ? find(request.source(), request.target()) : known(request.source());
-    boolean waits = batches != null ? behind > 0 : isOffered(noted, tokenSequence);
-    if (noted != null && waits) {
+    if (noted != null && (behind > 0 || noted.isOffered(tokenSequence))) {
       putInLine(noted, request, Math.max(1, behind));
     }
-  }
-
-  private static boolean isOffered(@Nullable RemoteWaiter noted, long tokenSequence) {
-    return noted != null && noted.offeredSequence == tokenSequence;
   }
 
   /** Handles a router that declines offered slots: none of its requests could use them. */

@@ -230,6 +230,8 @@ public final class RemoteReplica extends RoutedReplica {
   @Override
   public void decline(Offer offer) {
     declined.accept(offer.attempt);
+    backoffNanos = INITIAL_BACKOFF_NANOS; // the replica expects no other request of this router
+    nextProbeNanos = nanoClock.getAsLong();
   }
 
   @Override
