@@ -57,11 +57,9 @@ public sealed interface BusMessage {
    * @param sessionId the client's session, or ""
    * @param bodyFollows whether the request's body, which is then the first chunk, continues in
    *     {@link RequestFrame}s; the replica grants credit for them once it has accepted the request
-   * @param explained whether the reply contains {@link HandlerTime}; the calls of the handler are
-   *     then explained too
+   * @param explained whether the reply contains {@link HandlerTime}, also of nested calls
    * @param origin of the HTTP request that caused the call; null for none
-   * @param demand number of slots, 1 to 65 535, and of requests that wait at its router for the
-   *     same replicas; see {@link SlotDemand}
+   * @param demand slots of the request and requests behind it; see {@link SlotDemand}
    */
   record CallRequest(
       long callId,
@@ -403,14 +401,13 @@ public sealed interface BusMessage {
   record ReplicaLoad(ReplicaAddress target, long load) implements BusMessage {}
 
   /**
-   * Freed slots, offered to a previously refused router as short leases under attempt ids of the
-   * replica: one lease, or for a batch one for each of its requests. A router that receives the
-   * offer too late releases them.
+   * Freed slots, offered to a previously refused router as short leases: one, or for a batch one
+   * for each of its requests. A router that receives the offer too late releases them.
    *
-   * @param attempt of the first lease; the counter rises by one with each further lease
-   * @param tokens of the leases, 1 to {@link #MAX_LEASES}
+   * @param attempt of the first lease; the counter rises by one with each further one
+   * @param tokens of the leases, 1 to {@link SlotDemand#MAX_LEASES}
    * @param acceptMicros remaining time of the leases
-   * @param cost number of slots of each lease, as the refused request needs
+   * @param cost number of slots of each lease
    */
   record SlotOffer(
       ReplicaAddress target,
@@ -420,8 +417,11 @@ public sealed interface BusMessage {
       long load,
       @Wire(COST) int cost)
       implements BusMessage {
-    /** Maximum of leases in one offer, which a router can tell from duplicates. */
-    public static final int MAX_LEASES = Long.SIZE;
+    public SlotOffer {
+      if (tokens.isEmpty() || tokens.size() > SlotDemand.MAX_LEASES) {
+        throw new IllegalArgumentException("tokens: " + tokens.size() + " (expected: 1 to 64)");
+      }
+    }
   }
 
   // --- instance to controller ---

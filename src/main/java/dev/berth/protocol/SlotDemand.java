@@ -6,6 +6,12 @@ package dev.berth.protocol;
  * many of them.
  */
 public final class SlotDemand {
+  /**
+   * Maximum of leases in one offer. The counter of its first attempt is a multiple, so that a
+   * router numbers offers by it.
+   */
+  public static final int MAX_LEASES = 64;
+
   private static final int MAX_BEHIND = Short.MAX_VALUE;
 
   private SlotDemand() {}
@@ -15,7 +21,7 @@ public final class SlotDemand {
    * @param behind requests behind it; a greater number than 32 767 counts as that
    */
   public static int of(int cost, int behind) {
-    return Math.min(behind, MAX_BEHIND) << Character.SIZE | cost;
+    return Math.min(Math.max(0, behind), MAX_BEHIND) << Character.SIZE | cost;
   }
 
   /** Returns the slots of the request. */

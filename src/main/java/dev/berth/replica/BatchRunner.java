@@ -10,7 +10,6 @@ import dev.berth.api.Request;
 import dev.berth.api.Response;
 import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BatchSettings;
-import dev.berth.protocol.BusMessage.CallRequest;
 import dev.berth.protocol.HandlerTime;
 import dev.berth.protocol.port.LoopDependencies;
 import dev.berth.protocol.port.LoopExecutor;
@@ -34,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * Calls a replica's handlers with the batches of its {@link BatchTable}, on the loop of the first
  * request or on a thread, and settles the requests on their own loops. Thread-safe.
  */
-final class BatchRunner implements BatchPorts, RemoteWaiters.BatchPlaces {
+final class BatchRunner implements BatchPorts {
   private final ReplicaRuntime replica;
   private final BatchSettings first;
   volatile @Nullable LoopDependencies home; // of the timer; set before the first request
@@ -51,7 +50,7 @@ final class BatchRunner implements BatchPorts, RemoteWaiters.BatchPlaces {
   }
 
   /** Returns the present rules; the first ones after the section was removed. */
-  private BatchSettings rules() {
+  BatchSettings rules() {
     return Objects.requireNonNullElse(replica.limits().batching(), first);
   }
 
@@ -107,21 +106,6 @@ final class BatchRunner implements BatchPorts, RemoteWaiters.BatchPlaces {
   // --- effects of the table ---
 
   @Override
-  public int maxSize() {
-    return rules().maxSize();
-  }
-
-  @Override
-  public String keyOf(CallRequest request) {
-    return rules().keyOf(request.methodName(), request.request().headers());
-  }
-
-  @Override
-  public void expect(String key, int requests) {
-    table.expect(key, requests);
-  }
-
-  @Override
   public void fill(BatchGroup batch) {
     replica.refused.onBatchOpen(batch);
   }
@@ -134,11 +118,6 @@ final class BatchRunner implements BatchPorts, RemoteWaiters.BatchPlaces {
   @Override
   public void onLoose() {
     replica.refused.onLoose(replica.slots);
-  }
-
-  @Override
-  public boolean isFull() {
-    return table.isFull();
   }
 
   @Override
@@ -314,11 +293,16 @@ final class BatchRunner implements BatchPorts, RemoteWaiters.BatchPlaces {
           ended.add(requests.get(i));
         }
       }
-      ended.forEach(table::end); // first, or the queue could use no slot
+      boolean isOver = false;
+      for (BatchedRequest each : ended) {
+        isOver |= table.end(each); // first, or the queue could use no slot
+      }
       if (freed > 0) {
         replica.settleSlots(freed); // at once, so that the queue looks once
       }
-      table.look();
+      if (isOver) {
+        table.reportFree();
+      }
       // The grants are posted by now, and the second task is behind the requests that they send.
       ports.loop().execute(() -> ports.loop().execute(() -> settleEach(results, failure)));
     }

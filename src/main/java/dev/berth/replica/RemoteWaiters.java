@@ -48,7 +48,7 @@ final class RemoteWaiters implements SlotObserver {
   /** Router index in the attempts made by replicas, which no router has. */
   static final int OFFERING = -1;
 
-  /** Sequence of no token. */
+  /** Token sequence of a request without a token. */
   static final long NO_TOKEN = -2;
 
   /**
@@ -59,7 +59,7 @@ final class RemoteWaiters implements SlotObserver {
 
   /** A router that is queued or holds an offer. */
   private static final class RemoteWaiter {
-    final RouterAddress first; // of the known ones
+    final RouterAddress first; // its registered address
     volatile RouterAddress router; // that asked last
     final AtomicBoolean inLine = new AtomicBoolean();
     volatile ReplicaAddress target; // the replica's address as that router knows it
@@ -67,6 +67,7 @@ final class RemoteWaiters implements SlotObserver {
     volatile int cost = 1; // slots of the request that waits since then
     volatile int wanted = 1; // requests that wait, as far as known
     volatile String key = ""; // of the batch of the last one
+    volatile String offeredKey = ""; // at the last offer
     volatile long offeredSequence = -1; // of the first token of the last offer
     volatile int offered; // tokens of the last offer
 
@@ -88,27 +89,11 @@ final class RemoteWaiters implements SlotObserver {
   final LongAdder forgotten = new LongAdder(); // routers beyond the limit
   private volatile SlotObserver own = SlotObserver.NONE;
   private final BusSender sender;
-  private volatile String offeredKey = ""; // of the last offer
   private final LongSupplier nanoClock;
   private final long epoch;
   private final int bound; // maximum of routers
   private final long ttlNanos;
-  private final @Nullable BatchPlaces batches; // null when requests run alone
-
-  /** The batches of the replica. */
-  interface BatchPlaces {
-    /** Returns the maximum of requests in a batch. */
-    int maxSize();
-
-    /** Returns whether no further batch can start. */
-    boolean isFull();
-
-    /** Returns the key of a request; only requests with equal keys share a batch. */
-    String keyOf(CallRequest request);
-
-    /** Holds the next batch of a key for requests that use offered slots, or no longer for them. */
-    void expect(String key, int requests);
-  }
+  private final @Nullable BatchRunner batches; // null when requests run alone
 
   /**
    * @param nanoClock nano clock of the instance
@@ -119,7 +104,7 @@ final class RemoteWaiters implements SlotObserver {
       LongSupplier nanoClock,
       long epoch,
       ReplicaLimits limits,
-      @Nullable BatchPlaces batches) {
+      @Nullable BatchRunner batches) {
     this.batches = batches;
     this.sender = sender;
     this.nanoClock = nanoClock;
@@ -147,6 +132,7 @@ final class RemoteWaiters implements SlotObserver {
     if (refused instanceof CallRequest call) {
       putInLine(noted, call, 1 + SlotDemand.behind(call.demand()));
     } else {
+      noted.wanted = 1; // a choice
       putInLine(noted, cost, 0);
     }
     // A slot freed between the refusal and this registration notified no waiter: check again.
@@ -157,7 +143,7 @@ final class RemoteWaiters implements SlotObserver {
 
   /** Returns a registered router, which it registers before; null beyond the limit. */
   private @Nullable RemoteWaiter find(RouterAddress router, ReplicaAddress target) {
-    RemoteWaiter noted = known(router);
+    RemoteWaiter noted = findKnown(router);
     if (noted == null) {
       if (known.size() >= bound && !makeRoom()) {
         forgotten.increment();
@@ -171,7 +157,7 @@ final class RemoteWaiters implements SlotObserver {
   }
 
   /** Returns a registered router. The routers of an instance have one queue, and one batch. */
-  private @Nullable RemoteWaiter known(RouterAddress router) {
+  private @Nullable RemoteWaiter findKnown(RouterAddress router) {
     if (batches == null) {
       return known.get(router);
     }
@@ -183,18 +169,19 @@ final class RemoteWaiters implements SlotObserver {
     return null;
   }
 
-  /**
-   * Enqueues a router. A queued router keeps its start of waiting, whichever of its requests was
-   * refused now.
-   */
+  /** Enqueues a router for a request, and records the number of requests that wait. */
   private void putInLine(RemoteWaiter noted, CallRequest request, int wanted) {
     noted.wanted = wanted;
     if (batches != null) {
-      noted.key = batches.keyOf(request);
+      noted.key = batches.rules().keyOf(request.methodName(), request.request().headers());
     }
     putInLine(noted, request.cost(), request.waitedMicros());
   }
 
+  /**
+   * Enqueues a router. A queued router keeps its start of waiting, whichever of its requests was
+   * refused now.
+   */
   private void putInLine(RemoteWaiter noted, int cost, long waitedMicros) {
     if (!noted.inLine.get()) {
       noted.cost = cost;
@@ -270,7 +257,7 @@ final class RemoteWaiters implements SlotObserver {
       return;
     }
     own.onSlotFreed(slots);
-    boolean isFull = batches != null && batches.isFull();
+    boolean isFull = batches != null && batches.table.isFull();
     int kept = isFull ? own.slotsNeeded() : 0; // they wait for the end of a batch
     while (isFree(slots) && offerOne(slots, kept)) {
       // No local waiter could acquire it.
@@ -320,18 +307,20 @@ final class RemoteWaiters implements SlotObserver {
   private boolean offerOne(Slots slots, int kept) {
     int free = free(slots) - kept;
     for (RemoteWaiter noted = next(free); noted != null; noted = next(free(slots) - kept)) {
-      int batch = batches == null ? 1 : Math.min(batches.maxSize(), SlotOffer.MAX_LEASES);
-      int room = Math.max(1, (free(slots) - kept) / noted.cost);
+      int batch = batches == null ? 1 : Math.min(batches.rules().maxSize(), SlotDemand.MAX_LEASES);
+      int cost = noted.cost; // another thread may register a request meanwhile
+      int room = (free(slots) - kept) / cost;
       int most = Math.max(1, Math.min(Math.min(noted.wanted, batch), room));
-      AttemptId first = new AttemptId(epoch, OFFERING, offers.getAndAdd(most) + 1);
+      long number = offers.incrementAndGet() * SlotDemand.MAX_LEASES;
+      AttemptId first = new AttemptId(epoch, OFFERING, number);
       List<SlotLease> leases = new ArrayList<>(most);
-      Slots.ReserveResult last = slots.reserve(first, noted.cost, ttlNanos);
+      Slots.ReserveResult last = slots.reserve(first, cost, ttlNanos);
       while (last instanceof Slots.ReserveResult.ReserveGranted granted) {
         leases.add(granted.lease());
         if (leases.size() == most) {
           break;
         }
-        last = slots.reserve(first.plus(leases.size()), noted.cost, ttlNanos);
+        last = slots.reserve(first.plus(leases.size()), cost, ttlNanos);
       }
       if (leases.isEmpty()) {
         if (((Slots.ReserveResult.ReserveRefused) last).reason() == Refusal.FULL) {
@@ -339,7 +328,7 @@ final class RemoteWaiters implements SlotObserver {
         }
         return false;
       }
-      if (offer(noted, first, leases, slots.load())) {
+      if (offer(noted, first, leases, cost, slots.load())) {
         return true;
       }
       known.remove(noted.first, noted);
@@ -348,13 +337,13 @@ final class RemoteWaiters implements SlotObserver {
     return false;
   }
 
-  private boolean offer(RemoteWaiter noted, AttemptId first, List<SlotLease> leases, long load) {
+  private boolean offer(
+      RemoteWaiter noted, AttemptId first, List<SlotLease> leases, int cost, long load) {
     List<SlotToken> tokens = leases.stream().map(SlotLease::token).toList();
     noted.offeredSequence = tokens.get(0).sequence();
     noted.offered = leases.size();
-    noted.wanted = Math.max(0, noted.wanted - leases.size());
-    offeredKey = noted.key;
-    expect(leases.size()); // before they can arrive
+    noted.offeredKey = noted.key;
+    expect(noted, leases.size()); // before they can arrive
     SlotOffer offer =
         new SlotOffer(
             noted.target,
@@ -362,19 +351,17 @@ final class RemoteWaiters implements SlotObserver {
             tokens,
             TimeUnit.NANOSECONDS.toMicros(ttlNanos), // the slots are free after that
             load,
-            noted.cost);
+            cost);
     boolean isSent = sender.send(noted.router.node(), noted.router.busAddress(), offer).isSent();
     if (!isSent) {
-      expect(-leases.size());
-    } else if (noted.wanted > 0) {
-      putInLine(noted); // for the next batch
+      expect(noted, -leases.size());
     }
     return isSent;
   }
 
-  private void expect(int requests) {
-    if (batches != null) {
-      batches.expect(offeredKey, requests);
+  private void expect(@Nullable RemoteWaiter noted, int requests) {
+    if (batches != null && noted != null) {
+      batches.table.expect(noted.offeredKey, requests);
     }
   }
 
@@ -396,19 +383,15 @@ final class RemoteWaiters implements SlotObserver {
   void onGranted(CallRequest request, long tokenSequence) {
     int behind = SlotDemand.behind(request.demand());
     RemoteWaiter noted =
-        behind > 0 ? find(request.source(), request.target()) : known(request.source());
+        behind > 0 ? find(request.source(), request.target()) : findKnown(request.source());
     if (noted != null && (behind > 0 || noted.isOffered(tokenSequence))) {
       putInLine(noted, request, Math.max(1, behind));
     }
   }
 
-  /** Handles a router that declines offered slots: none of its requests could use them. */
+  /** Handles a slot that a router declined: none of its requests could use it. */
   void onDeclined(RouterAddress router) {
-    RemoteWaiter noted = known(router);
-    if (noted != null && line.remove(noted)) {
-      noted.inLine.set(false);
-    }
-    expect(-1);
+    expect(findKnown(router), -1);
   }
 
   /** Removes the routers of an instance that left. */

@@ -210,7 +210,7 @@ public final class ReplicaLoop {
     Refusal refusal = slots.tryAcquire(message.attempt(), message.cost());
     if (refusal == null) {
       host.replica.refused.overtaking();
-      if (SlotDemand.behind(message.demand()) > 0) {
+      if (SlotDemand.behind(message.demand()) > 0 && !isSlotless(message)) {
         host.replica.refused.onGranted(message, RemoteWaiters.NO_TOKEN);
       }
     }
@@ -362,10 +362,10 @@ public final class ReplicaLoop {
   private void onRelease(ReleaseSlot message) {
     LoopReplica host = find(message.target());
     if (host != null) {
-      if (message.attempt().router() == RemoteWaiters.OFFERING) {
+      boolean isFreed = host.replica.slots().release(message.attempt());
+      if (isFreed && message.attempt().router() == RemoteWaiters.OFFERING) {
         host.replica.refused.onDeclined(message.source());
       }
-      host.replica.slots().release(message.attempt());
     }
     long load = host == null ? LoadReport.NONE : host.replica.load();
     refuse(message, Refusal.RELEASED, load);

@@ -7,12 +7,11 @@ import dev.berth.api.RequestContext;
 import dev.berth.api.spi.ReplicaRanker;
 import dev.berth.metrics.HandleMetricSource;
 import dev.berth.metrics.LatencyBuckets;
-import dev.berth.protocol.AttemptId;
 import dev.berth.protocol.BusMessage;
 import dev.berth.protocol.Refusal;
 import dev.berth.protocol.ReplicaAddress;
 import dev.berth.protocol.RoutingSnapshot;
-import dev.berth.protocol.SlotToken;
+import dev.berth.protocol.SlotDemand;
 import dev.berth.protocol.port.ExplainedParent;
 import dev.berth.routing.explain.CandidateSnapshot;
 import dev.berth.routing.explain.RequestRecorder;
@@ -385,15 +384,15 @@ public final class DeploymentRouter implements HandleMetricSource {
 
   /** Grants offered slots to the oldest waiters, and declines the others at once. */
   void offered(RemoteReplica replica, BusMessage.SlotOffer offer, long untilNanos) {
+    if (!replica.isNewOffer(offer.attempt().counter() / SlotDemand.MAX_LEASES)) {
+      return; // a duplicate: to decline it would release the leases that the first copy became
+    }
     boolean fits = offer.cost() == 1 || queue.slotsNeeded() > queue.size();
     boolean isWanted = queue.hasTakers() && replica.routable() && fits;
     for (int i = 0; i < offer.tokens().size(); i++) {
-      AttemptId attempt = offer.attempt().plus(i);
-      if (!replica.isNewOffer(attempt.counter())) {
-        continue; // a duplicate: to decline it would release the lease that the first copy became
-      }
-      SlotToken token = offer.tokens().get(i);
-      RemoteReplica.Offer one = new RemoteReplica.Offer(attempt, token, offer.cost(), untilNanos);
+      RemoteReplica.Offer one =
+          new RemoteReplica.Offer(
+              offer.attempt().plus(i), offer.tokens().get(i), offer.cost(), untilNanos);
       if (isWanted) {
         replica.offered(one);
       } else {

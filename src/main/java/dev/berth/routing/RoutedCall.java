@@ -329,7 +329,13 @@ public final class RoutedCall extends SlotRequest {
         bodyFollows(),
         recorder != null,
         owner.origin(),
-        to.here() || batching() == null ? cost() : SlotDemand.of(cost(), router.queue.size()));
+        to.here() || batching() == null ? cost() : SlotDemand.of(cost(), behind()));
+  }
+
+  /** Returns the share of one replica in the waiters, which all replicas serve. */
+  private int behind() {
+    int replicas = Math.max(1, router.replicas.eligible.length);
+    return (router.queue.size() + replicas - 1) / replicas;
   }
 
   private boolean bodyFollows() {

@@ -112,7 +112,7 @@ public final class RandomMessages {
           unitCost ? 1 : pick(List.of(1, 2, 127, 128, random.nextInt(1, 65_536), 65_535));
       case "demand" ->
           unitCost ? 1 : SlotDemand.of(random.nextInt(1, 65_536), pick(List.of(0, 1, 32_767)));
-      case "tokens" -> list(this::token);
+      case "tokens" -> pick(List.of(List.of(token()), List.of(token(), token())));
       case "follows" -> random.nextInt(-1, 1 << 20);
       case "host" -> random.nextBoolean() ? text(40) : null;
       case "digest" -> random.nextLong();

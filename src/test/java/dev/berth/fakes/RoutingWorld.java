@@ -20,6 +20,7 @@ import dev.berth.protocol.ReplicaInfo;
 import dev.berth.protocol.RequestFailure;
 import dev.berth.protocol.RouterAddress;
 import dev.berth.protocol.RoutingSnapshot;
+import dev.berth.protocol.SlotDemand;
 import dev.berth.protocol.SlotToken;
 import dev.berth.protocol.port.AttemptState;
 import dev.berth.protocol.port.HandleFactory;
@@ -641,7 +642,7 @@ public final class RoutingWorld implements ReplicaDirectory {
 
     /** An offer that is still to be sent. */
     public BusMessage.SlotOffer offered(long number, Duration ttl) {
-      AttemptId attempt = new AttemptId(info.address().epoch(), -1, number);
+      AttemptId attempt = new AttemptId(info.address().epoch(), -1, number * SlotDemand.MAX_LEASES);
       Slots.ReserveResult outcome = ledger.reserve(attempt, ttl.toNanos());
       return new BusMessage.SlotOffer(
           info.address(),

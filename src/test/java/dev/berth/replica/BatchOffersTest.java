@@ -4,11 +4,14 @@ import static dev.berth.replica.ReplicaRig.AWAY;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.berth.protocol.Admission;
+import dev.berth.protocol.BatchGroup;
 import dev.berth.protocol.BusMessage.SlotOffer;
 import dev.berth.protocol.SlotDemand;
 import dev.berth.protocol.port.SlotObserver;
 import dev.berth.protocol.port.Slots;
+import dev.berth.replica.batch.BatchProbe;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -120,9 +123,10 @@ class BatchOffersTest extends BatchingRig {
     isRefused(3);
     finishOldest();
     SlotOffer offer = onlyOffer();
-    use(offer, 0, "r0");
     rig.release(replica, offer.attempt().plus(1));
     rig.release(replica, offer.attempt().plus(2));
+    use(offer, 0, "r0");
+    assertThat(batches).as("one is on its way").hasSize(1);
     use(offer, 3, "r3");
     assertThat(batches).hasSize(2).last().isEqualTo(List.of("r0", "r3"));
   }
@@ -139,6 +143,41 @@ class BatchOffersTest extends BatchingRig {
     pass(2);
 
     assertThat(batches).hasSize(2).last().isEqualTo(List.of("r0"));
+  }
+
+  @Test
+  void olderLocalWaitersGetTheSlotsOfAnEndedBatch() {
+    full();
+    List<Integer> rooms = new ArrayList<>();
+    rig.host.observe(
+        replica.address(),
+        new SlotObserver() {
+          @Override
+          public long waitingSince() {
+            return rig.clock.getAsLong() - 1_000_000_000;
+          }
+
+          @Override
+          public void onSlotFreed(Slots freed) {
+            if (!rooms.isEmpty()) {
+              return;
+            }
+            BatchGroup next = BatchProbe.open(seats(), "", rig.clock.getAsLong());
+            if (next != null && freed.tryAcquire(4)) {
+              rooms.add(next.room());
+            }
+            if (next != null) {
+              next.seal();
+            }
+          }
+        });
+    isRefused(9);
+
+    finishOldest();
+
+    assertThat(rooms).first().isEqualTo(4);
+    assertThat(rig.bus.takeSent()).noneMatch(each -> each.message() instanceof SlotOffer);
+    replica.slots().complete(4);
   }
 
   @Test
@@ -168,7 +207,5 @@ class BatchOffersTest extends BatchingRig {
     replica.slots().complete(4);
 
     assertThat(onlyOffer().tokens()).hasSize(1);
-    finishOldest();
-    assertThat(replica.slots().reserved()).as("all are free for them").isEqualTo(8);
   }
 }

@@ -52,7 +52,7 @@ class OffersTest {
   @Test
   void anOfferThatComesTwiceIsUsedOnce() {
     world.settled(replica.offer(1, 8, TTL));
-    again(new AttemptId(replica.info.address().epoch(), -1, 8));
+    again(new AttemptId(replica.info.address().epoch(), -1, 8 * 64));
     assertThat(world.sent(BusMessage.CallRequest.class))
         .filteredOn(call -> call.admission() instanceof Admission.Token)
         .hasSize(1);

@@ -71,6 +71,7 @@ public final class Footprint {
           replica.LoopReplica.unanswered
           replica.ReplicaLoop.peers
           replica.RemoteWaiters$RemoteWaiter
+          replica.RemoteWaiters$RemoteWaiter.offered
           replica.RemoteWaiters$RemoteWaiter.offeredSequence
           replica.RemoteWaiters.known
           replica.RouterSession

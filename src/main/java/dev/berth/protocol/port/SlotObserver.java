@@ -22,7 +22,7 @@ public interface SlotObserver {
     return NOBODY;
   }
 
-  /** Returns the number of slots that the waiters need; 0 when none of them could take one now. */
+  /** Returns the number of slots that all waiters of the deployment need here. */
   default int slotsNeeded() {
     return 0;
   }

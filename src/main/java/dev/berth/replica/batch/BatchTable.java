@@ -184,11 +184,19 @@ public final class BatchTable implements BatchSeats {
   /** Records that a request of a started batch has ended, once. The last one ends the batch. */
   public void finished(BatchEntry entry) {
     if (end(entry)) {
-      look();
+      reportFree();
     }
   }
 
-  /** Does the same before its slots are free; returns whether to look after that. */
+  /** Reports the end of a batch, and starts what is due. */
+  public void reportFree() {
+    synchronized (this) {
+      placeFreed = true;
+    }
+    look();
+  }
+
+  /** Does the same without the report; returns whether {@link #reportFree} must follow. */
   public synchronized boolean end(BatchEntry entry) {
     Batch batch = entry.batch;
     if (entry.stage != BatchStage.STARTED || batch == null) {
@@ -203,15 +211,11 @@ public final class BatchTable implements BatchSeats {
     learntNanos += learntNanos == 0 ? took : (took - learntNanos) >> LEARNING_SHIFT;
     batch.meters.onEnd(took);
     places--;
-    placeFreed = true;
     refill(batch, now);
     return true;
   }
 
-  /**
-   * Lets loose requests wait for those that take the slots of an ended batch, if both together fill
-   * one.
-   */
+  /** Holds the next batch if those that take the slots of an ended one can fill it. */
   private void refill(Batch ended, long now) {
     if (!isHeld(ended.key, now)
         && ended.entries.size() + loose(ended.key) >= ended.rules.maxSize()) {
@@ -219,7 +223,7 @@ public final class BatchTable implements BatchSeats {
     }
   }
 
-  /** Holds the next batch of a key for half of the usual duration, at most for the window. */
+  /** Holds the next batch for half of the usual duration, 2 ms at least, the window at most. */
   private void hold(String key, long now, BatchSettings rules) {
     expected = 0;
     refilled = key;
@@ -227,24 +231,26 @@ public final class BatchTable implements BatchSeats {
   }
 
   /**
-   * Holds the next batch of a key, beside which no request waits yet, until requests have arrived
-   * whose routers received slots for them.
+   * Holds the next batch of a key until requests have arrived whose routers received slots for
+   * them. Does nothing if a request of the key waits already, or the batch of another key is held.
    *
    * @param requests their number; negative for slots that a router declines
    */
   public void expect(String key, int requests) {
     synchronized (this) {
       long now = nanoClock.getAsLong();
-      boolean isHeld = isHeld(key, now);
-      if (!isHeld && (requests < 0 || lines.containsKey(key))) {
-        return;
-      }
-      if (!isHeld) {
+      if (!isHeld(key, now)) {
+        boolean isOther = !key.equals(refilled) && refillsUntil - now > 0;
+        if (requests < 0 || isOther || lines.containsKey(key)) {
+          return;
+        }
         hold(key, now, settings.get());
       }
       expect(requests);
     }
-    look(); // also for a key that is held no longer
+    if (requests < 0) {
+      look();
+    }
   }
 
   private boolean isHeld(String key, long now) {

@@ -460,11 +460,11 @@ public final class BatchForming {
     KeyLine line = lines.get(group.key());
     if (line != null && !queue.isLate(queue.ends.after)) {
       lookForLate(queue);
-      if (replica.maxOngoing() > replica.ongoing()) {
-        line.unfit = NONE; // no batch could start before
-      }
+      int unfit = line.unfit;
+      line.unfit = NONE; // found when no batch could start
       gather(queue.ends.after, line, group.room());
       grantEach(queue, replica, group, group.room());
+      line.unfit = unfit;
       forget();
     }
   }

@@ -230,7 +230,7 @@ public final class RemoteReplica extends RoutedReplica {
   @Override
   public void decline(Offer offer) {
     declined.accept(offer.attempt);
-    backoffNanos = INITIAL_BACKOFF_NANOS; // the replica expects no other request of this router
+    backoffNanos = INITIAL_BACKOFF_NANOS; // the replica stops its offers to this router
     nextProbeNanos = nanoClock.getAsLong();
   }
 

@@ -45,7 +45,7 @@ function apply(node, one) {
     if (node.data !== text) node.data = text;
     return;
   }
-  if (node.made.one === one) return; // as it was described before
+  if (node.made.one === one) return; // the same description, whose update hooks have run
   const { props } = one;
   const before = node.made.one?.props ?? {};
   const fresh = !node.made.one;
