@@ -628,13 +628,15 @@ public abstract class SlotRequest extends RingEntry implements WaiterOwner, Pend
       onLate(now);
       return;
     }
+    // Read before the wait ends: limits are forgotten once no request waits.
+    String awaited = waiter != null && !callOver ? awaited() : "";
     if (waiter != null && !router.queue.leave(waiter) && !callOver) {
       return; // a grant is posted
     }
     if (callOver) {
       end(timeout(), true);
     } else if (waiter != null) {
-      end(router.backPressure("queue_timeout_s reached while waiting for " + awaited()), false);
+      end(router.backPressure("queue_timeout_s reached while waiting for " + awaited), false);
     } else if (replica != null) {
       unanswered(replica);
     }
