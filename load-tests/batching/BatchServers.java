@@ -43,7 +43,7 @@ final class BatchServers {
         ONE_LOOP);
   }
 
-  /** A node that is asked for the work of 10 ms, and another that does it; one event loop each. */
+  /** A node without a replica, and another with the replica of the 10 ms work; one loop each. */
   Server remoteWork(Servers servers, String name) throws IOException, InterruptedException {
     return servers.remote(
         name,

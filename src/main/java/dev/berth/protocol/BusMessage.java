@@ -1,6 +1,7 @@
 package dev.berth.protocol;
 
 import static dev.berth.protocol.Wire.WireForm.COST;
+import static dev.berth.protocol.Wire.WireForm.DEMAND;
 import static dev.berth.protocol.Wire.WireForm.FIXED;
 import static dev.berth.protocol.Wire.WireForm.LEFT;
 import static dev.berth.protocol.Wire.WireForm.SIGNED;
@@ -78,7 +79,7 @@ public sealed interface BusMessage {
       boolean bodyFollows,
       boolean explained,
       @Nullable RequestOrigin origin,
-      @Wire(COST) int demand)
+      @Wire(DEMAND) int demand)
       implements BusMessage, ToReplica {
     public int cost() {
       return SlotDemand.cost(demand);
@@ -418,9 +419,7 @@ public sealed interface BusMessage {
       @Wire(COST) int cost)
       implements BusMessage {
     public SlotOffer {
-      if (tokens.isEmpty() || tokens.size() > SlotDemand.MAX_LEASES) {
-        throw new IllegalArgumentException("tokens: " + tokens.size() + " (expected: 1 to 64)");
-      }
+      SlotDemand.checkLeases(tokens.size());
     }
   }
 

@@ -16,7 +16,17 @@ public final class SlotDemand {
 
   private SlotDemand() {}
 
+  /** Throws if an offer has no lease, or more than {@link #MAX_LEASES}. */
+  static void checkLeases(int leases) {
+    if (leases < 1 || leases > MAX_LEASES) {
+      throw new IllegalArgumentException(
+          "leases: " + leases + " (expected: 1 to " + MAX_LEASES + ")");
+    }
+  }
+
   /**
+   * Returns a demand.
+   *
    * @param cost slots of the request, 1 to 65 535
    * @param behind requests behind it; a greater number than 32 767 counts as that
    */

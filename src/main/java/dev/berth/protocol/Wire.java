@@ -36,10 +36,12 @@ public @interface Wire {
     /** A fixed length of 8 bytes: random bits, which a varint would only lengthen. */
     FIXED,
     /**
-     * A number of slots, 1 to 65 535, or a {@link SlotDemand}, as the last component of a message.
-     * 1 is omitted: the reader finds the end of the message there.
+     * A number of slots, 1 to 65 535, as the last component of a message. 1 is omitted: the reader
+     * finds the end of the message there.
      */
     COST,
+    /** A {@link SlotDemand} in the place and form of {@link #COST}. */
+    DEMAND,
     /** Omitted: the value equals the deployment that precedes it in the same message. */
     TOLD
   }

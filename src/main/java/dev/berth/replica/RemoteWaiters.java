@@ -48,9 +48,6 @@ final class RemoteWaiters implements SlotObserver {
   /** Router index in the attempts made by replicas, which no router has. */
   static final int OFFERING = -1;
 
-  /** Token sequence of a request without a token. */
-  static final long NO_TOKEN = -2;
-
   /**
    * Minimum lead in nanoseconds of a remote router's waiting time over a local waiter's: the round
    * trip of an offer.
@@ -59,27 +56,21 @@ final class RemoteWaiters implements SlotObserver {
 
   /** A router that is queued or holds an offer. */
   private static final class RemoteWaiter {
-    final RouterAddress first; // its registered address
-    volatile RouterAddress router; // that asked last
+    final RouterAddress key; // in the table of known routers
+    volatile RouterAddress router; // sender of its last request
     final AtomicBoolean inLine = new AtomicBoolean();
     volatile ReplicaAddress target; // the replica's address as that router knows it
     volatile long sinceNanos; // known start of its oldest wait
     volatile int cost = 1; // slots of the request that waits since then
     volatile int wanted = 1; // requests that wait, as far as known
-    volatile String key = ""; // of the batch of the last one
-    volatile String offeredKey = ""; // at the last offer
-    volatile long offeredSequence = -1; // of the first token of the last offer
-    volatile int offered; // tokens of the last offer
+    volatile String batchKey = ""; // of its last request
+    volatile String offeredKey = ""; // batch key at the last offer
+    volatile List<SlotToken> offered = List.of(); // at the last offer
 
-    RemoteWaiter(RouterAddress router, ReplicaAddress target) {
-      this.first = router;
+    RemoteWaiter(RouterAddress key, RouterAddress router, ReplicaAddress target) {
+      this.key = key;
       this.router = router;
       this.target = target;
-    }
-
-    boolean isOffered(long sequence) {
-      long place = sequence - offeredSequence;
-      return place >= 0 && place < offered;
     }
   }
 
@@ -143,37 +134,30 @@ final class RemoteWaiters implements SlotObserver {
 
   /** Returns a registered router, which it registers before; null beyond the limit. */
   private @Nullable RemoteWaiter find(RouterAddress router, ReplicaAddress target) {
-    RemoteWaiter noted = findKnown(router);
+    RouterAddress key = keyOf(router);
+    RemoteWaiter noted = known.get(key);
     if (noted == null) {
       if (known.size() >= bound && !makeRoom()) {
         forgotten.increment();
         return null;
       }
-      noted = known.computeIfAbsent(router, any -> new RemoteWaiter(router, target));
+      noted = known.computeIfAbsent(key, any -> new RemoteWaiter(key, router, target));
     }
     noted.target = target;
     noted.router = router;
     return noted;
   }
 
-  /** Returns a registered router. The routers of an instance have one queue, and one batch. */
-  private @Nullable RemoteWaiter findKnown(RouterAddress router) {
-    if (batches == null) {
-      return known.get(router);
-    }
-    for (RemoteWaiter each : known.values()) {
-      if (each.first.node().equals(router.node())) {
-        return each;
-      }
-    }
-    return null;
+  /** Returns the key of a router. With batches, the routers of an instance share one queue. */
+  private RouterAddress keyOf(RouterAddress router) {
+    return batches == null ? router : new RouterAddress(router.node(), 0);
   }
 
   /** Enqueues a router for a request, and records the number of requests that wait. */
   private void putInLine(RemoteWaiter noted, CallRequest request, int wanted) {
     noted.wanted = wanted;
     if (batches != null) {
-      noted.key = batches.rules().keyOf(request.methodName(), request.request().headers());
+      noted.batchKey = batches.rules().keyOf(request.methodName(), request.request().headers());
     }
     putInLine(noted, request.cost(), request.waitedMicros());
   }
@@ -198,7 +182,7 @@ final class RemoteWaiters implements SlotObserver {
 
   private boolean makeRoom() {
     for (RemoteWaiter noted : known.values()) {
-      if (!noted.inLine.get() && known.remove(noted.first, noted)) {
+      if (!noted.inLine.get() && known.remove(noted.key, noted)) {
         return true;
       }
     }
@@ -331,7 +315,7 @@ final class RemoteWaiters implements SlotObserver {
       if (offer(noted, first, leases, cost, slots.load())) {
         return true;
       }
-      known.remove(noted.first, noted);
+      known.remove(noted.key, noted);
       leases.forEach(SlotLease::release); // calls freed(), which continues with the next router
     }
     return false;
@@ -340,9 +324,8 @@ final class RemoteWaiters implements SlotObserver {
   private boolean offer(
       RemoteWaiter noted, AttemptId first, List<SlotLease> leases, int cost, long load) {
     List<SlotToken> tokens = leases.stream().map(SlotLease::token).toList();
-    noted.offeredSequence = tokens.get(0).sequence();
-    noted.offered = leases.size();
-    noted.offeredKey = noted.key;
+    noted.offered = tokens;
+    noted.offeredKey = noted.batchKey;
     expect(noted, leases.size()); // before they can arrive
     SlotOffer offer =
         new SlotOffer(
@@ -380,18 +363,19 @@ final class RemoteWaiters implements SlotObserver {
    * again, as it may have another request with about the same waiting time. A router of requests
    * for batches is enqueued if others are behind the request.
    */
-  void onGranted(CallRequest request, long tokenSequence) {
+  void onGranted(CallRequest request, @Nullable SlotToken token) {
     int behind = SlotDemand.behind(request.demand());
     RemoteWaiter noted =
-        behind > 0 ? find(request.source(), request.target()) : findKnown(request.source());
-    if (noted != null && (behind > 0 || noted.isOffered(tokenSequence))) {
+        behind > 0 ? find(request.source(), request.target()) : known.get(keyOf(request.source()));
+    boolean isOffered = noted != null && token != null && noted.offered.contains(token);
+    if (noted != null && (behind > 0 || isOffered)) {
       putInLine(noted, request, Math.max(1, behind));
     }
   }
 
   /** Handles a slot that a router declined: none of its requests could use it. */
   void onDeclined(RouterAddress router) {
-    expect(findKnown(router), -1);
+    expect(known.get(keyOf(router)), -1);
   }
 
   /** Removes the routers of an instance that left. */

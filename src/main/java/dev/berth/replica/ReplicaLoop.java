@@ -203,7 +203,7 @@ public final class ReplicaLoop {
     if (message.admission() instanceof Admission.Token token) {
       Refusal refusal = slots.consume(token.token(), message.attempt(), message.cost());
       if (refusal == null) {
-        host.replica.refused.onGranted(message, token.token().sequence());
+        host.replica.refused.onGranted(message, token.token());
       }
       return refusal;
     }
@@ -211,7 +211,7 @@ public final class ReplicaLoop {
     if (refusal == null) {
       host.replica.refused.overtaking();
       if (SlotDemand.behind(message.demand()) > 0 && !isSlotless(message)) {
-        host.replica.refused.onGranted(message, RemoteWaiters.NO_TOKEN);
+        host.replica.refused.onGranted(message, null);
       }
     }
     return refusal;

@@ -72,7 +72,6 @@ public final class Footprint {
           replica.ReplicaLoop.peers
           replica.RemoteWaiters$RemoteWaiter
           replica.RemoteWaiters$RemoteWaiter.offered
-          replica.RemoteWaiters$RemoteWaiter.offeredSequence
           replica.RemoteWaiters.known
           replica.RouterSession
           replica.RouterSession.incarnation

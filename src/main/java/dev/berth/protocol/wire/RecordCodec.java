@@ -228,6 +228,7 @@ final class RecordCodec {
     return switch (as.value()) {
       case FIXED -> "fixed64";
       case COST -> "cost";
+      case DEMAND -> "demand";
       case SIGNED -> "signed";
       case LEFT -> "timeLeft";
       case TOLD -> "lastDeployment";

@@ -107,14 +107,22 @@ final class WireReader {
     return sent < 0 ? sent : Math.max(0, sent - ageMicros);
   }
 
-  /** Reads a number of slots, or a {@link SlotDemand}; it is 1 at the end of the fields. */
+  /** Reads a number of slots, which is 1 at the end of the fields. */
   long cost(String field) {
-    long slots = position < body ? varint(field) : 1;
-    long most = field.equals("demand") ? Integer.MAX_VALUE : 0xFFFF;
-    if (slots < 1 || slots > most || SlotDemand.cost((int) slots) == 0) {
-      throw new WireFormatException(field + ": " + slots + " (expected: 1 to " + most + ")");
+    long slots = demand(field);
+    if (SlotDemand.behind((int) slots) > 0) {
+      throw new WireFormatException(field + ": " + slots + " (expected: 1 to 65535)");
     }
     return slots;
+  }
+
+  /** Reads a {@link SlotDemand}, which is 1 at the end of the fields. */
+  long demand(String field) {
+    long demand = position < body ? varint(field) : 1;
+    if (demand < 1 || demand > Integer.MAX_VALUE || SlotDemand.cost((int) demand) == 0) {
+      throw new WireFormatException(field + ": " + demand + " (expected: 1 to 65535 slots)");
+    }
+    return demand;
   }
 
   long fixed64(String field) {

@@ -73,6 +73,10 @@ final class WireWriter implements BiConsumer<String, String> {
     signed(value);
   }
 
+  void demand(long demand) {
+    cost(demand);
+  }
+
   /** Appends a number of slots, unless it is 1. */
   void cost(long slots) {
     if (slots != 1) {
