@@ -148,13 +148,17 @@ final class RemoteWaiters implements SlotObserver {
     return noted;
   }
 
-  /** Returns the key of a router. With batches, the routers of an instance share one queue. */
-  private RouterAddress keyOf(RouterAddress router) {
-    return batches == null ? router : new RouterAddress(router.node(), 0);
+  /**
+   * Returns the key of a router. The routers of an instance share one queue, so that a request of
+   * one loop may use the offer that another loop received.
+   */
+  private static RouterAddress keyOf(RouterAddress router) {
+    return new RouterAddress(router.node(), 0);
   }
 
   /** Enqueues a router for a request, and records the number of requests that wait. */
   private void putInLine(RemoteWaiter noted, CallRequest request, int wanted) {
+    noted.router = request.source(); // not the one of a loop that is blocked
     noted.wanted = wanted;
     if (batches != null) {
       noted.batchKey = batches.rules().keyOf(request.methodName(), request.request().headers());
@@ -367,8 +371,7 @@ final class RemoteWaiters implements SlotObserver {
     int behind = SlotDemand.behind(request.demand());
     RemoteWaiter noted =
         behind > 0 ? find(request.source(), request.target()) : known.get(keyOf(request.source()));
-    boolean isOffered = noted != null && token != null && noted.offered.contains(token);
-    if (noted != null && (behind > 0 || isOffered)) {
+    if (noted != null && (behind > 0 || token != null && noted.offered.contains(token))) {
       putInLine(noted, request, Math.max(1, behind));
     }
   }

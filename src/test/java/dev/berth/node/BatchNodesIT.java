@@ -32,6 +32,8 @@ class BatchNodesIT {
               berth: {batching: {max_batch_size: 16, batch_wait_timeout_s: %s}}
       """;
 
+  private static final String SLOTS = "max_ongoing_requests: 2";
+
   @TempDir private Path folder;
   private NodePair pair;
 
@@ -46,8 +48,12 @@ class BatchNodesIT {
   }
 
   private void deploy(int replicas, String handler, String window) throws Exception {
+    deploy(APP.formatted(handler, replicas, window), replicas);
+  }
+
+  private void deploy(String application, int replicas) throws Exception {
     pair = new NodePair(folder);
-    HttpResponse<String> deployed = pair.deploy(APP.formatted(handler, replicas, window));
+    HttpResponse<String> deployed = pair.deploy(application);
     assertThat(deployed.statusCode()).as(deployed.body()).isEqualTo(200);
     for (TestNode node : pair.nodes) {
       TestNode.until(
@@ -97,6 +103,19 @@ class BatchNodesIT {
   @ValueSource(ints = {5, 24}) // fewer and more than there are slots
   void neitherNodeTakesTheBatchesOfTheOther(int clients) throws Exception {
     deploy(1, "batchedSlowly", "0.005");
+    bothAreServed(clients);
+  }
+
+  @Test
+  void neitherNodeTakesTheSlotsOfTheOther() throws Exception {
+    deploy(
+        APP.formatted("slowly", 1, "0")
+            .replace("berth: {batching: {max_batch_size: 16, batch_wait_timeout_s: 0}}", SLOTS),
+        1);
+    bothAreServed(8);
+  }
+
+  private void bothAreServed(int clients) {
     AtomicBoolean isOver = new AtomicBoolean();
     List<AtomicInteger> answers = List.of(new AtomicInteger(), new AtomicInteger());
     List<CompletableFuture<Void>> all = new ArrayList<>();

@@ -5,6 +5,7 @@ import dev.berth.api.AsyncHandler;
 import dev.berth.api.BatchHandler;
 import dev.berth.api.BatchResult;
 import dev.berth.api.BerthException;
+import dev.berth.api.BlockingHandler;
 import dev.berth.api.Deployment;
 import dev.berth.api.DeploymentHandle;
 import dev.berth.api.Request;
@@ -47,7 +48,17 @@ public final class TestApplications {
                     .toList()));
   }
 
-  /** The same, and takes 10 ms for a batch. */
+  /** Takes 10 ms for a request. */
+  public static Application slowly() {
+    BlockingHandler handler =
+        (request, context) -> {
+          LockSupport.parkNanos(10_000_000);
+          return Response.text("slowly");
+        };
+    return Application.of(Deployment.of("batched", replica -> handler));
+  }
+
+  /** As {@link #batched}, and takes 10 ms for a batch. */
   public static Application batchedSlowly() {
     BatchHandler handler =
         items -> {

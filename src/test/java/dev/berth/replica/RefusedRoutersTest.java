@@ -268,6 +268,19 @@ class RefusedRoutersTest {
   }
 
   @Test
+  void offerThatAnotherLoopOfItsInstanceUsesKeepsTheInstanceInLine() {
+    isRefused(AWAY);
+    slots.complete();
+    SlotOffer offer = offerTo(AWAY);
+    RouterAddress beside = new RouterAddress(AWAY.node(), 1);
+    rig.send(call(replica).from(beside).attempt(rig.attempt()).by(offer.tokens().get(0)));
+
+    replica.settleSlots(1);
+
+    offerTo(beside);
+  }
+
+  @Test
   void nobodyRefusedTheOwnQueueGetsEverySlotInOneStep() {
     OwnQueue own = ownQueue();
     own.add(4);
